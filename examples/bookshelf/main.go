@@ -37,7 +37,9 @@ func run(ctx context.Context, args []string, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 	addr := flags.String("addr", "127.0.0.1:8080", "listen on `HOST:PORT`")
 	path := flags.String("file", "shelf.json", "keep the books in `PATH`")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
 	store, err := shelf.Open(*path)

@@ -71,6 +71,13 @@ func TestRunKeepsBooksOverARestart(t *testing.T) {
 	}
 }
 
+func TestRunShowsItsFlags(t *testing.T) {
+	var out strings.Builder
+	if err := run(context.Background(), []string{"-h"}, &out); err != nil || !strings.Contains(out.String(), "-file PATH") {
+		t.Errorf("-h: %v: %s", err, &out)
+	}
+}
+
 func TestRunRefuses(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
