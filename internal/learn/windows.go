@@ -19,9 +19,9 @@ import (
 // Bounds on what one learning may be. What is longer is cut, since it would crowd out the others.
 const (
 	MaxPattern  = 500 // bytes of a learning's text: a sentence or two
-	MaxEvidence = 400  // bytes of one piece of evidence
-	mostProofs  = 8    // pieces of evidence kept: the first and the newest
-	mostReports = 64   // reports remembered, so that none counts twice
+	MaxEvidence = 400 // bytes of one piece of evidence
+	mostProofs  = 8   // pieces of evidence kept: the first and the newest
+	mostReports = 64  // reports remembered, so that none counts twice
 )
 
 // InWindow is the ExpiresOn of a contextual learning that newer ones push out.

@@ -12,18 +12,6 @@ import (
 // Ellipsis marks a text that was cut.
 const Ellipsis = " …"
 
-// Tokens estimates how many tokens text costs a model: four ASCII bytes make one, three other bytes (a Chinese
-// character) make one. scripts/ralph-prompt counts by the same rule.
-func Tokens(text string) int {
-	ascii := 0
-	for i := range len(text) {
-		if text[i] < utf8.RuneSelf {
-			ascii++
-		}
-	}
-	return (ascii+3)/4 + (len(text)-ascii+2)/3
-}
-
 // escapes are the sequences by which programs colour and move text on a terminal.
 var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
 

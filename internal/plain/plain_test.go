@@ -6,22 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-func TestTokens(t *testing.T) {
-	for text, want := range map[string]int{
-		"":            0,
-		"a":           1,
-		"abcd":        1,
-		"abcde":       2,
-		"迁移":          2,
-		"use bcrypt ": 3,
-		"使用 bcrypt":   4,
-	} {
-		if got := Tokens(text); got != want {
-			t.Errorf("Tokens(%q) = %d, want %d", text, got, want)
-		}
-	}
-}
-
 func TestLine(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
