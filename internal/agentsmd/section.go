@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"strings"
 
-	"ralph-loop/internal/plain"
+	"ralph-loop/internal/excerpt"
 )
 
 // Bounds on a section. It is read at the start of every attempt that follows, so it must earn its place.
@@ -18,8 +18,8 @@ const (
 
 // label is what stands in the heading's brackets.
 func (s Section) label() string {
-	title := strings.NewReplacer("[", "(", "]", ")").Replace(plain.Line(s.Title, maxLabel))
-	return strings.TrimSpace(defused(plain.Line(s.ID, maxLabel) + " " + title))
+	title := strings.NewReplacer("[", "(", "]", ")").Replace(excerpt.Line(s.Title, maxLabel))
+	return strings.TrimSpace(defused(excerpt.Line(s.ID, maxLabel) + " " + title))
 }
 
 // body is the lines below the heading; none if there is nothing to say. known are the lines that the file holds
@@ -27,7 +27,7 @@ func (s Section) label() string {
 func (s Section) body(known map[string]bool) []string {
 	var learned []string
 	for _, l := range s.Learnings {
-		line := learnedBullet + defused(plain.Line(l, maxLineBytes))
+		line := learnedBullet + defused(excerpt.Line(l, maxLineBytes))
 		if key := saying(line); key != "" && !known[key] {
 			known[key] = true
 			learned = append(learned, line)
@@ -57,7 +57,7 @@ var (
 // fence that stays open, nothing that looks like our own marks, no empty lines, and nothing that is known already.
 func tidy(addition string, known map[string]bool) []string {
 	var out []string
-	for line := range strings.Lines(plain.Text(addition)) {
+	for line := range strings.Lines(excerpt.Text(addition)) {
 		line = strings.TrimRight(strings.TrimSuffix(line, "\n"), " \t")
 		if atxHeading.MatchString(line) {
 			line = closing.ReplaceAllString(atxHeading.ReplaceAllString(line, ""), "")
@@ -78,7 +78,7 @@ func tidy(addition string, known map[string]bool) []string {
 			}
 			known[key] = true
 		}
-		out = append(out, plain.Cut(line, maxLineBytes))
+		out = append(out, excerpt.Cut(line, maxLineBytes))
 	}
 	if !balanced(out) {
 		out = unfenced(out)

@@ -1,6 +1,6 @@
-// Package plain makes text that an agent or a tool wrote fit to be shown and stored: valid UTF-8, without control
+// Package excerpt makes text that an agent or a tool wrote fit to be shown and stored: valid UTF-8, without control
 // characters, bounded, and cut where no character is torn apart.
-package plain
+package excerpt
 
 import (
 	"regexp"
