@@ -175,13 +175,13 @@ func (r *reader) secondColon(line int) int {
 
 // What Markdown looks like. YAML comments look like headings, so no single sign is enough.
 var markdownSigns = []*regexp.Regexp{
-	regexp.MustCompile(`^#{1,6} +\S`),          // heading, with a blank line behind it
+	regexp.MustCompile(`^#{1,6} +\S`),           // heading, with a blank line behind it
 	regexp.MustCompile(`^(---+|\*\*\*+|___+)$`), // rule, with a blank line before it
-	regexp.MustCompile("^(```|~~~)"),           // fence
-	regexp.MustCompile(`^\s*[-*] \[[ xX]\] `),  // task
-	regexp.MustCompile(`^(\s*[-*] )?\*\*\S`),   // bold text
-	regexp.MustCompile(`^\|.*\|$`),             // table
-	regexp.MustCompile(`^(\* |\d+\. )\S`),      // list item
+	regexp.MustCompile("^(```|~~~)"),            // fence
+	regexp.MustCompile(`^\s*[-*] \[[ xX]\] `),   // task
+	regexp.MustCompile(`^(\s*[-*] )?\*\*\S`),    // bold text
+	regexp.MustCompile(`^\|.*\|$`),              // table
+	regexp.MustCompile(`^(\* |\d+\. )\S`),       // list item
 }
 
 var specificationKey = regexp.MustCompile(`^"?(specification|requirements)"?\s*:`)
