@@ -1,0 +1,227 @@
+// Package git is the only package that runs git: through plumbing, with the user's configuration kept from changing
+// an answer, and with absolute paths, so that the place we were started from does not matter.
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/run"
+)
+
+// Limit is how long one call of git may take. A signer, a hook or a network file system may hang.
+const Limit = 10 * time.Minute
+
+// Repo is a worktree of a repository. All its paths are absolute.
+type Repo struct {
+	Top       string // the worktree's top
+	GitDir    string // this worktree's git directory
+	CommonDir string // the repository's git directory; equal to GitDir outside a linked worktree
+	Index     string // the index that is meant: a hook's GIT_INDEX_FILE, else the worktree's own
+	Prefix    string // where in the worktree we were started, with a slash at the end; "" at the top
+
+	environ []string
+}
+
+// Error is a call of git that ended with a code other than 0.
+type Error struct {
+	Args   []string
+	Code   int // -1 if it was ended by a signal
+	Stderr string
+}
+
+func (e *Error) Error() string {
+	name := "git " + e.Args[0]
+	if text := strings.TrimSpace(e.Stderr); text != "" {
+		return name + ": " + text
+	}
+	return fmt.Sprintf("%s: exit code %d", name, e.Code)
+}
+
+// CodeOf is the exit code of the call of git that err comes from, 0 for nil, -1 for any other error.
+func CodeOf(err error) int {
+	var e *Error
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &e):
+		return e.Code
+	}
+	return -1
+}
+
+// Open finds the repository of dir. environ is the caller's environment: what a hook says there of the repository and
+// of the index is honoured.
+func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
+	r := &Repo{Top: dir, environ: environ}
+	out, err := r.Output(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-dir", "--git-common-dir", "--git-path", "index")
+	if err != nil {
+		var missing *exec.Error
+		if errors.As(err, &missing) {
+			return nil, exit.Fail("install git 2.34 or newer", "git was not found in PATH")
+		}
+		if strings.Contains(err.Error(), "dubious ownership") {
+			return nil, exit.Fail("git config --global --add safe.directory "+dir, "git refuses %q: it belongs to another user", dir)
+		}
+		return nil, exit.Fail("run it inside a repository, or make one with 'git init'", "%q is not in a git repository", dir)
+	}
+	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(lines) != 4 {
+		return nil, exit.Fail("git 2.34 or newer is needed", "git rev-parse gave %d lines, not 4", len(lines))
+	}
+	if lines[0] == "true" {
+		return nil, exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", dir)
+	}
+	r.GitDir, r.CommonDir, r.Index = lines[1], lines[2], lines[3]
+	top, err := r.Line(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel")
+	if err != nil {
+		return nil, exit.Fail("run it in the worktree, not inside the git directory", "%q is not in a worktree", dir)
+	}
+	if r.Prefix, err = r.Line(ctx, "rev-parse", "--show-prefix"); err != nil {
+		return nil, err
+	}
+	r.Top = top
+	// From here on every call names the repository itself, wherever it is run.
+	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
+	return r, nil
+}
+
+// withoutLocal drops the variables by which git names one repository and one commit's people.
+func withoutLocal(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		key, _, _ := strings.Cut(kv, "=")
+		switch key {
+		case "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY",
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_NAMESPACE", "GIT_REFLOG_ACTION", "GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS":
+			continue
+		}
+		out = append(out, kv)
+	}
+	return out
+}
+
+// WithIndex is the same worktree seen through another index file.
+func (r *Repo) WithIndex(path string) *Repo {
+	other := *r
+	other.Index = path
+	other.environ = append(withoutLocal(r.environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+path)
+	return &other
+}
+
+// WithWorktree is the same repository with its files in another folder and its index in another file.
+func (r *Repo) WithWorktree(top, index string) *Repo {
+	other := *r
+	other.Top, other.Index, other.Prefix = top, index, ""
+	other.environ = append(withoutLocal(r.environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+top, "GIT_INDEX_FILE="+index)
+	return &other
+}
+
+// With is the same worktree with more environment, KEY=value each.
+func (r *Repo) With(env ...string) *Repo {
+	other := *r
+	other.environ = append(append([]string{}, r.environ...), env...)
+	return &other
+}
+
+// fixed are the settings that no configuration of the user's may change under our plumbing.
+var fixed = []string{
+	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
+	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
+	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+}
+
+// plumbing are the variables for the calls that read: no lock taken by the way, no replaced object believed.
+var plumbing = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C", "GIT_LITERAL_PATHSPECS=1"}
+
+// Do runs git with stdin (nil: none) and writes what it prints to out.
+func (r *Repo) Do(ctx context.Context, stdin io.Reader, out io.Writer, args ...string) error {
+	return r.call(ctx, append(append([]string{}, fixed...), args...), args, append(append([]string{}, r.environ...), plumbing...), stdin, out)
+}
+
+// Porcelain runs a command of git that works for the user, with the user's own configuration and hooks: commit. Both
+// its streams go to out.
+func (r *Repo) Porcelain(ctx context.Context, out io.Writer, args ...string) error {
+	return r.call(ctx, args, args, append(append([]string{}, r.environ...), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true"), nil, out)
+}
+
+func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithTimeout(ctx, Limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "git", argv...)
+	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = r.Top, env, stdin, out
+	run.OwnSession(cmd)
+	cmd.Cancel = func() error { return run.EndSession(cmd) }
+	// A hook's grandchild may hold the pipe: it must not hold us.
+	cmd.WaitDelay = 2 * time.Second
+	var stderr tail
+	cmd.Stderr = &stderr
+	err := cmd.Run()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		if context.Cause(ctx) == context.DeadlineExceeded {
+			return fmt.Errorf("git %s: %w after %s", name[0], context.DeadlineExceeded, Limit)
+		}
+		return context.Cause(ctx)
+	}
+	var exited *exec.ExitError
+	if errors.As(err, &exited) {
+		return &Error{Args: name, Code: exited.ExitCode(), Stderr: stderr.String()}
+	}
+	return fmt.Errorf("git %s: %w", name[0], err)
+}
+
+// Output is what a call of git prints.
+func (r *Repo) Output(ctx context.Context, args ...string) ([]byte, error) {
+	return r.Input(ctx, nil, args...)
+}
+
+// Input is what a call of git prints when it is given stdin.
+func (r *Repo) Input(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
+	var out bytes.Buffer
+	var in io.Reader
+	if stdin != nil {
+		in = bytes.NewReader(stdin)
+	}
+	err := r.Do(ctx, in, &out, args...)
+	return out.Bytes(), err
+}
+
+// Line is the one line that a call of git prints, without its newline.
+func (r *Repo) Line(ctx context.Context, args ...string) (string, error) {
+	out, err := r.Output(ctx, args...)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// tail keeps the last 8 KB of what is written to it.
+type tail struct{ buf []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	const most = 8 << 10
+	t.buf = append(t.buf, p...)
+	if over := len(t.buf) - most; over > 0 {
+		t.buf = append(t.buf[:0], t.buf[over:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) String() string { return string(t.buf) }
+
+// StateDir is the folder of the toolkit's files on the git side.
+func (r *Repo) StateDir() string { return filepath.Join(r.GitDir, "ralph") }
+
+// Sprint is the folder of the toolkit's own files in this worktree.
+func (r *Repo) Sprint() string { return filepath.Join(r.Top, ".sprint-state", "ralph-loop") }

@@ -1,0 +1,148 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Head is the commit of HEAD, or "" while the branch has none.
+func (r *Repo) Head(ctx context.Context) (string, error) {
+	return r.commit(ctx, "HEAD")
+}
+
+// Commit is the full hash of the commit that rev names, or "" if it names none.
+func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
+	return r.commit(ctx, rev)
+}
+
+func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
+	hash, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
+	if CodeOf(err) > 0 {
+		return "", nil
+	}
+	return hash, err
+}
+
+// Branch is the full name of the ref that HEAD points to, or "" if HEAD is detached.
+func (r *Repo) Branch(ctx context.Context) (string, error) {
+	ref, err := r.Line(ctx, "symbolic-ref", "--quiet", "HEAD")
+	if CodeOf(err) == 1 {
+		return "", nil
+	}
+	return ref, err
+}
+
+// Tree is the hash of the tree that rev names.
+func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
+	return r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}")
+}
+
+// EmptyTree is the hash of the tree without entries, in the repository's own hash function.
+func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
+	out, err := r.Input(ctx, []byte{}, "mktree")
+	return strings.TrimSpace(string(out)), err
+}
+
+// IndexTree is the hash of the tree that the index would commit. The index itself is not touched: write-tree would
+// lock it and write it anew, so a copy is asked.
+func (r *Repo) IndexTree(ctx context.Context) (string, error) {
+	dir, err := os.MkdirTemp("", "ralph-index-")
+	if err != nil {
+		return "", fmt.Errorf("copy the index: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	copied := filepath.Join(dir, "index")
+	data, err := os.ReadFile(r.Index)
+	if err != nil && !os.IsNotExist(err) {
+		return "", fmt.Errorf("copy the index: %w", err)
+	}
+	if err == nil {
+		if err := os.WriteFile(copied, data, 0o600); err != nil {
+			return "", fmt.Errorf("copy the index: %w", err)
+		}
+	}
+	return r.WithIndex(copied).Line(ctx, "write-tree")
+}
+
+// File is the content of path in the tree that rev names; ok is false if it holds no such file.
+func (r *Repo) File(ctx context.Context, rev, path string) (data []byte, ok bool, err error) {
+	if rev == "" {
+		return nil, false, nil
+	}
+	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", rev, "--", path)
+	if err != nil {
+		return nil, false, err
+	}
+	meta, _, found := bytes.Cut(out, []byte{'\t'})
+	fields := strings.Fields(string(meta))
+	if !found || len(fields) != 3 || fields[1] != "blob" {
+		return nil, false, nil
+	}
+	data, err = r.Output(ctx, "cat-file", "blob", fields[2])
+	return data, err == nil, err
+}
+
+// Store writes data into the object database and gives its hash.
+func (r *Repo) Store(ctx context.Context, data []byte) (string, error) {
+	out, err := r.Input(ctx, data, "hash-object", "-w", "--stdin")
+	return strings.TrimSpace(string(out)), err
+}
+
+// StoreFrom is Store for a stream.
+func (r *Repo) StoreFrom(ctx context.Context, data io.Reader) (string, error) {
+	var out bytes.Buffer
+	err := r.Do(ctx, data, &out, "hash-object", "-w", "--stdin")
+	return strings.TrimSpace(out.String()), err
+}
+
+// IsAncestor reports whether commit a is b or one of b's ancestors.
+func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	_, err := r.Output(ctx, "merge-base", "--is-ancestor", a, b)
+	if CodeOf(err) == 1 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// SetRef makes ref point to hash; an empty hash deletes it. The reason goes into the reflog.
+func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
+	if hash == "" {
+		_, err := r.Output(ctx, "update-ref", "-m", reason, "-d", ref)
+		return err
+	}
+	_, err := r.Output(ctx, "update-ref", "-m", reason, ref, hash)
+	return err
+}
+
+// Refs are all refs below the given prefixes (none: all) with what they point to.
+func (r *Repo) Refs(ctx context.Context, prefixes ...string) (map[string]string, error) {
+	out, err := r.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, prefixes...)...)
+	if err != nil {
+		return nil, err
+	}
+	refs := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		hash, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		refs[ref] = hash
+	}
+	return refs, nil
+}
+
+// RefName writes an id so that it can be a part of a ref or of a file's name: bytes outside [A-Za-z0-9-] become =XX.
+func RefName(id string) string {
+	var b strings.Builder
+	for i := range len(id) {
+		c := id[i]
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "=%02X", c)
+		}
+	}
+	return b.String()
+}
