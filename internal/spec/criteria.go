@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -39,7 +40,7 @@ func (r *reader) criterion(req *Requirement, item *yaml.Node) {
 		r.refuse(item, "write \"- id: AC-001-01\" and \"criteria: ...\" below it", "a criterion is a list")
 		return
 	}
-	pairs := pairsOf(v)
+	pairs := slices.DeleteFunc(pairsOf(v), func(p pair) bool { return p.key.Value == "requirement" })
 	if isStructured(v) {
 		id := ""
 		for _, p := range pairs {

@@ -43,7 +43,7 @@ type reader struct {
 	known   *Suggester      // of the keys of a requirement
 	extra   map[string]bool // keys of requirements that have been found harmless
 
-	knownCriterion *Suggester      // the same for criteria
+	knownCriterion *Suggester // the same for criteria
 	extraCriterion map[string]bool
 }
 

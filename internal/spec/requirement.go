@@ -73,7 +73,11 @@ func (r *reader) requirement(item, key *yaml.Node) *Requirement {
 func (r *reader) add(req *Requirement, at *yaml.Node) {
 	switch {
 	case req.ID == "":
-		r.refuse(at, "add \"id: ...\"", "a requirement has no id")
+		hint := "add \"id: ...\""
+		if keys := req.node.Content; len(keys) == 2 && r.extra[keys[0].Value] {
+			hint = fmt.Sprintf("write \"- id: %s\" and the text below it as \"description: ...\"", keys[0].Value)
+		}
+		r.refuse(at, hint, "a requirement has no id")
 		return
 	case strings.TrimSpace(req.ID) != req.ID:
 		r.refuse(at, "take the spaces away", "the id %q begins or ends with white space", req.ID)
