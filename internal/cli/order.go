@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -308,8 +309,14 @@ func (p *Process) readInput(ctx context.Context, path string, limit int64) ([]by
 			defer func() { _ = f.Close() }() // only read
 			in = f
 		}
-		data, err := io.ReadAll(io.LimitReader(in, limit+1))
-		done <- result{data, err}
+		var buf bytes.Buffer
+		if f, ok := in.(*os.File); ok {
+			if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+				buf.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
+			}
+		}
+		_, err := buf.ReadFrom(io.LimitReader(in, limit+1))
+		done <- result{buf.Bytes(), err}
 	}()
 	select {
 	case <-ctx.Done():

@@ -222,7 +222,10 @@ func inBrackets(s State) string {
 	if s.Phase != "" {
 		parts = append(parts, s.Phase)
 	}
-	if s.Attempts > 0 {
+	switch {
+	case s.Attempts == 1:
+		parts = append(parts, "1 attempt failed")
+	case s.Attempts > 1:
 		parts = append(parts, fmt.Sprintf("%d attempts failed", s.Attempts))
 	}
 	if len(parts) == 0 {

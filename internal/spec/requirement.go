@@ -32,7 +32,7 @@ func (r *reader) requirement(item, key *yaml.Node) *Requirement {
 	if key != nil {
 		req.ID, idAt = key.Value, key
 	}
-	for _, p := range pairsOf(node) {
+	for p := range pairsOf(node) {
 		v := follow(p.value)
 		switch p.key.Value {
 		case "id":
@@ -181,8 +181,11 @@ func (r *reader) status(req *Requirement, p pair) {
 	if isNull(v) {
 		return
 	}
-	word := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(v.Value))
-	if status, ok := statuses[word]; ok && v.Kind == yaml.ScalarNode {
+	status, ok := statuses[v.Value]
+	if !ok {
+		status, ok = statuses[strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(v.Value))]
+	}
+	if ok && v.Kind == yaml.ScalarNode {
 		req.Status = status
 		return
 	}
