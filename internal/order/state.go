@@ -1,0 +1,122 @@
+package order
+
+import (
+	"slices"
+
+	"ralph-loop/internal/spec"
+)
+
+// State is where one requirement stands, as the checkpoint has it.
+type State struct {
+	Status    spec.Status
+	Phase     string   // the finer state of the checkpoint's table, such as "retry"; "" where there is none
+	Commit    string   // of a requirement that is done
+	BlockedBy []string // what blocks it, nearest first, where an upstream requirement does; else empty
+	Reason    string   // why it is blocked, one sentence; "" where nobody said
+	Attempts  int      // charged so far
+}
+
+// States holds the states by id. An id that is missing is pending.
+type States map[string]State
+
+// FromFile is the states that the specification's own statuses make.
+func FromFile(s *spec.Spec) States {
+	states := make(States, len(s.Requirements))
+	for _, r := range s.Requirements {
+		states[r.ID] = State{Status: r.Status}
+	}
+	return states
+}
+
+// status is the status of the requirement at position i.
+func (g *Graph) status(i int32, states States) spec.Status {
+	if s := states[g.id(i)].Status; s != "" {
+		return s
+	}
+	return spec.Pending
+}
+
+// Ready is the ids that can be worked on now: pending or in work, each dependency done or skipped. Those in work
+// come first, then the topology order: the first is what comes next.
+func (g *Graph) Ready(states States) []string {
+	var inWork, pending []int32
+	for _, i := range g.order {
+		if !g.ready(i, states) {
+			continue
+		}
+		if g.status(i, states) == spec.InProgress {
+			inWork = append(inWork, i)
+		} else {
+			pending = append(pending, i)
+		}
+	}
+	return g.named(append(inWork, pending...))
+}
+
+func (g *Graph) ready(i int32, states States) bool {
+	status := g.status(i, states)
+	return (status == spec.Pending || status == spec.InProgress) && len(g.unmet(i, states)) == 0
+}
+
+// unmet is the dependencies of i that are neither done nor skipped.
+func (g *Graph) unmet(i int32, states States) []int32 {
+	var open []int32
+	for _, j := range g.dependencies(i) {
+		if !g.status(j, states).Finished() {
+			open = append(open, j)
+		}
+	}
+	return open
+}
+
+// BlockedBy is what blocks a requirement from upstream: the shortest chain of unfinished dependencies to one that is
+// blocked by itself, nearest first, that one last. It is empty where nothing upstream is blocked.
+func (g *Graph) BlockedBy(id string, states States) []string {
+	start, known := g.index[id]
+	if !known || g.status(start, states).Finished() {
+		return nil
+	}
+	from := map[int32]int32{start: start}
+	queue := []int32{start}
+	for head := 0; head < len(queue); head++ {
+		i := queue[head]
+		if i != start && g.blockedItself(i, states) {
+			var chain []string
+			for ; i != start; i = from[i] {
+				chain = append(chain, g.id(i))
+			}
+			slices.Reverse(chain)
+			return chain
+		}
+		for _, j := range g.unmet(i, states) {
+			if _, seen := from[j]; !seen {
+				from[j] = i
+				queue = append(queue, j)
+			}
+		}
+	}
+	return nil
+}
+
+// blockedItself tells a requirement that failed, or that the user blocked, from one that only waits behind such a one.
+func (g *Graph) blockedItself(i int32, states States) bool {
+	return g.status(i, states) == spec.Blocked && len(states[g.id(i)].BlockedBy) == 0
+}
+
+// Held is, for each unfinished requirement with a blocked one upstream, its nearest dependency on the way there. It
+// is BlockedBy for all at once, in one pass.
+func (g *Graph) Held(states States) map[string]string {
+	held := make(map[string]string)
+	for _, i := range g.order {
+		if g.status(i, states).Finished() {
+			continue
+		}
+		for _, j := range g.unmet(i, states) {
+			if _, through := held[g.id(j)]; through || g.status(j, states) == spec.Blocked {
+				held[g.id(i)] = g.id(j)
+				break
+			}
+		}
+	}
+	return held
+}
