@@ -1,0 +1,44 @@
+package atomicfile
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestWriteReplacesAndLeavesNoLitter(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state")
+	for _, text := range []string{"one", "", "three"} {
+		if err := Write(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != text {
+			t.Errorf("read %q, %v; want %q", got, err, text)
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
+
+func TestFailedWriteKeepsTheOld(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "state")
+	// A folder that is not empty cannot be replaced by a file.
+	if err := os.MkdirAll(filepath.Join(path, "inside"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(path, []byte("x")); err == nil {
+		t.Error("a folder was replaced")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+	if err := Write(filepath.Join(dir, "absent", "state"), nil); err == nil {
+		t.Error("written into a folder that is not there")
+	}
+}
