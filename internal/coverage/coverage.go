@@ -84,6 +84,43 @@ func (d *Data) Files() []File {
 	return out
 }
 
+// Span is a range of lines, both ends included.
+type Span struct{ From, To int }
+
+// Missed are the lines of a source file that nothing covered, in order, touching ranges joined.
+func (d *Data) Missed(path string) []Span {
+	var spans []Span
+	for place, b := range d.files[path] {
+		if !b.covered && b.weight > 0 {
+			spans = append(spans, spanOf(place))
+		}
+	}
+	slices.SortFunc(spans, func(a, b Span) int { return a.From - b.From })
+	var out []Span
+	for _, s := range spans {
+		if last := len(out) - 1; last >= 0 && s.From <= out[last].To+1 {
+			out[last].To = max(out[last].To, s.To)
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// spanOf reads "12.3,45.6" or "12".
+func spanOf(place string) Span {
+	from, to, ok := strings.Cut(place, ",")
+	if !ok {
+		to = from
+	}
+	line := func(position string) int {
+		text, _, _ := strings.Cut(position, ".")
+		n, _ := strconv.Atoi(text) // digits; too many of them are no line anyway
+		return n
+	}
+	return Span{line(from), line(to)}
+}
+
 func (d *Data) add(file, place string, weight int, covered bool) error {
 	if d.files == nil {
 		d.files = map[string]map[string]block{}

@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,6 +74,22 @@ func TestFilesAreSorted(t *testing.T) {
 	want := []File{{"m/a.go", 0, 1}, {"m/b.go", 3, 3}}
 	if got := d.Files(); len(got) != 2 || got[0] != want[0] || got[1] != want[1] {
 		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestMissed(t *testing.T) {
+	var d Data
+	for _, text := range []string{
+		"mode: set\nm/a.go:10.2,12.4 3 0\nm/a.go:1.2,2.4 1 0\nm/a.go:12.4,14.2 1 0\nm/a.go:3.1,3.9 1 1\nm/a.go:5.1,5.9 0 0\n",
+		"SF:a.js\nDA:7,0\nDA:8,0\nDA:9,1\nDA:11,0\nend_of_record\n"} {
+		if err := d.Read(strings.NewReader(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string]string{"m/a.go": "[{1 2} {10 14}]", "a.js": "[{7 8} {11 11}]", "none": "[]"} {
+		if got := fmt.Sprint(d.Missed(path)); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
 	}
 }
 
