@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"ralph-loop/internal/plain"
 	"regexp"
 	"slices"
 	"strings"
@@ -236,5 +237,5 @@ func tidy(output string) string {
 		}
 		b.WriteString(line)
 	}
-	return strings.TrimRight(plainText(b.String()), "\n")
+	return strings.TrimRight(plain.Text(b.String()), "\n")
 }

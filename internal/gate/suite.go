@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"ralph-loop/internal/plain"
 	"slices"
 	"strings"
 
@@ -66,7 +67,7 @@ func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, err
 		}
 	case len(r.errors) > 0:
 		l.Result, l.Findings, l.Advice = Error, r.errors, r.advice
-		l.Summary = oneLine(headTail(r.errors[0].Message, 200))
+		l.Summary = plain.Line(r.errors[0].Message, 200)
 		if r.counts.Passed > 0 {
 			l.Summary = "runner error after " + r.summary() + ": " + l.Summary
 		}
