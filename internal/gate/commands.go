@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"ralph-loop/internal/plain"
 	"regexp"
 	"slices"
 	"strconv"
@@ -176,7 +175,7 @@ func (j *judge) diagnostics(s Step, files ...string) (found []Finding, rest stri
 	var tail []string
 	for _, name := range files {
 		err := eachLine(name, func(line string) {
-			line = strings.TrimRight(plain.Text(line), " \t")
+			line = strings.TrimRight(clean(line), " \t")
 			m := placeColon.FindStringSubmatch(line)
 			if m == nil {
 				m = placeParen.FindStringSubmatch(line)

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"ralph-loop/internal/plain"
 )
 
 // DigestSize bounds a digest, in bytes.
@@ -45,13 +43,13 @@ func (v *Verdict) Digest() string {
 
 // digestSection is one layer in at most room bytes: its frame always, then as many findings as fit, whole.
 func digestSection(l Layer, room int, said map[Finding]bool) string {
-	top := fmt.Sprintf("\n%s %s: %s\n", l.Name, l.Result, plain.Line(l.Summary, 300))
+	top := fmt.Sprintf("\n%s %s: %s\n", l.Name, l.Result, short(l.Summary, 300))
 	if l.Advice != "" {
-		top += "Next: " + plain.Line(l.Advice, 300) + "\n"
+		top += "Next: " + short(l.Advice, 300) + "\n"
 	}
 	bottom := ""
 	for _, note := range l.Notes[:min(2, len(l.Notes))] {
-		bottom += "Note: " + plain.Line(note, 400) + "\n"
+		bottom += "Note: " + short(note, 400) + "\n"
 	}
 	if l.Log != "" {
 		bottom += "Full log: " + l.Log + "\n"
@@ -66,7 +64,7 @@ func digestSection(l Layer, room int, said map[Finding]bool) string {
 	})
 	middle, shown := "", 0
 	for _, f := range findings {
-		text := "- " + strings.ReplaceAll(plain.Text(f.String()), "\n", "\n  ") + "\n"
+		text := "- " + strings.ReplaceAll(clean(f.String()), "\n", "\n  ") + "\n"
 		if len(middle)+len(text) > room {
 			if shown > 0 {
 				break

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"ralph-loop/internal/plain"
 	"regexp"
 	"slices"
 	"strings"
@@ -237,5 +236,5 @@ func tidy(output string) string {
 		}
 		b.WriteString(line)
 	}
-	return strings.TrimRight(plain.Text(b.String()), "\n")
+	return strings.TrimRight(clean(b.String()), "\n")
 }

@@ -3,7 +3,6 @@ package gate
 import (
 	"context"
 	"fmt"
-	"ralph-loop/internal/plain"
 	"slices"
 	"strings"
 
@@ -45,7 +44,7 @@ func (j *judge) ratio(ctx context.Context) (Layer, error) {
 	}
 	l.Summary += fmt.Sprintf(", %d %% wanted", want)
 	if j.Requirement != nil && j.Requirement.NoTestRequired != "" {
-		l.Notes = append(l.Notes, "no_test_required: "+plain.Line(j.Requirement.NoTestRequired, 500))
+		l.Notes = append(l.Notes, "no_test_required: "+short(j.Requirement.NoTestRequired, 500))
 		return l, nil
 	}
 	l.Result = Fail
@@ -76,7 +75,7 @@ func (j *judge) noLines(stat *diffstat.Stat, l Layer) Layer {
 	switch {
 	case j.Requirement.NoTestRequired != "":
 		l.Summary = "no added lines; no test is required"
-		l.Notes = append(l.Notes, "no_test_required: "+plain.Line(j.Requirement.NoTestRequired, 500))
+		l.Notes = append(l.Notes, "no_test_required: "+short(j.Requirement.NoTestRequired, 500))
 	case touched:
 		l.Summary = "no added lines; a test file is changed"
 	default:

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-
-	"ralph-loop/internal/plain"
 )
 
 // WriteText writes one layer as a person reads it: a line with its figures, then what it found.
@@ -16,19 +14,19 @@ func (l *Layer) WriteText(w io.Writer, colour bool) error {
 	if l.Cached {
 		seconds = "cached"
 	}
-	fmt.Fprintf(&b, "%-9s  %s  %s  %s\n", l.Name, paint(l.Result, colour), plain.Line(l.Summary, 500), seconds)
+	fmt.Fprintf(&b, "%-9s  %s  %s  %s\n", l.Name, paint(l.Result, colour), short(l.Summary, 500), seconds)
 	for _, f := range l.Findings {
-		b.WriteString("    " + strings.ReplaceAll(plain.Text(f.String()), "\n", "\n    ") + "\n")
+		b.WriteString("    " + strings.ReplaceAll(clean(f.String()), "\n", "\n    ") + "\n")
 	}
 	if l.Dropped > 0 {
 		fmt.Fprintf(&b, "    ... and %d more\n", l.Dropped)
 	}
 	for _, note := range l.Notes {
-		b.WriteString("    note: " + plain.Line(note, 1000) + "\n")
+		b.WriteString("    note: " + short(note, 1000) + "\n")
 	}
 	if l.Result == Fail || l.Result == Error {
 		if l.Advice != "" {
-			b.WriteString("    next: " + plain.Line(l.Advice, 500) + "\n")
+			b.WriteString("    next: " + short(l.Advice, 500) + "\n")
 		}
 		if l.Log != "" {
 			b.WriteString("    log:  " + l.Log + "\n")

@@ -14,7 +14,6 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/nearest"
-	"ralph-loop/internal/plain"
 	"ralph-loop/internal/snapshot"
 	"ralph-loop/internal/spec"
 )
@@ -76,7 +75,7 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			l = Layer{Result: Error, Summary: plain.Line(err.Error(), 1000), Advice: exit.HintOf(err)}
+			l = Layer{Result: Error, Summary: short(err.Error(), 1000), Advice: exit.HintOf(err)}
 		}
 		l.Name, l.Seconds = name, req.Now().Sub(begun).Seconds()
 		l.bound()
@@ -204,8 +203,8 @@ func (l *Layer) bound() {
 		l.Findings, l.Dropped = l.Findings[:maxFindings], l.Dropped+over
 	}
 	for i := range l.Findings {
-		l.Findings[i].Message = plain.Text(l.Findings[i].Message)
+		l.Findings[i].Message = clean(l.Findings[i].Message)
 		l.Findings[i].Path = strings.ToValidUTF8(l.Findings[i].Path, "\uFFFD")
 	}
-	l.Summary = plain.Text(l.Summary)
+	l.Summary = clean(l.Summary)
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"ralph-loop/internal/plain"
 	"slices"
 	"strings"
 
@@ -198,7 +197,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 func (j *judge) compileErrors(s Step, text string) []Finding {
 	var found []Finding
 	var rest []string
-	for line := range strings.Lines(plain.Text(text)) {
+	for line := range strings.Lines(clean(text)) {
 		line = strings.TrimRight(line, "\n")
 		if m := placeColon.FindStringSubmatch(line); m != nil {
 			if p, ok := j.pathInTree(s, m[1]); ok {

@@ -83,6 +83,8 @@ type Layer struct {
 	Log      string    `json:"log,omitempty"`      // the file with all that the tools printed
 	Seconds  float64   `json:"seconds"`
 	Cached   bool      `json:"cached"`
+
+	untested bool // the tree has no test at all
 }
 
 // Verdict is the gate's answer for one tree.
