@@ -56,7 +56,7 @@ func put(t *testing.T, s *Store, p *Progress) {
 }
 
 func sample() *Progress {
-	return &Progress{Run: "r1", Order: []string{"1.10", "yes"}, Req: ReqProgress{Status: Running}, Requirements: []*Requirement{
+	return &Progress{Schema: SchemaVersion, Run: "r1", Order: []string{"1.10", "yes"}, Req: ReqProgress{Status: Running}, Requirements: []*Requirement{
 		{ID: "1.10", Status: Done, Reason: "a: b\n---\n# sha256: 00"}, {ID: "yes", Status: Pending},
 	}}
 }
