@@ -17,6 +17,7 @@ var update = flag.Bool("update", false, "write the golden files and the scripts'
 
 // programs are the commands that scripts can run: the real programs, started as processes of their own.
 var programs = map[string]func(p *Process, doc string, args []string) int{
+	"ralph-learn": Learn,
 	"ralph-order": Order,
 }
 
