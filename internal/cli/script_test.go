@@ -19,6 +19,7 @@ var update = flag.Bool("update", false, "write the golden files and the scripts'
 var programs = map[string]func(p *Process, doc string, args []string) int{
 	"ralph-checkpoint": Checkpoint,
 	"ralph-gate":       Gate,
+	"ralph-learn":      Learn,
 	"ralph-order":      Order,
 }
 
