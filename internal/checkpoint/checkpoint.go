@@ -49,12 +49,21 @@ type Options struct {
 
 // Open reads the state. A worktree without one is fine; a damaged one is an error.
 func Open(o Options) (*Checkpoint, error) {
-	c := &Checkpoint{repo: o.Repo, cfg: o.Config, graph: o.Graph, specRel: filepath.ToSlash(o.Spec), environ: o.Environ, now: o.Now, say: o.Say}
-	c.store = NewStore(o.Repo, o.Now)
+	c := Blank(o)
 	var err error
 	c.p, err = c.store.Load()
 	return c, err
 }
+
+// Blank is a checkpoint whose state was not read: for Recover, where it may be damaged.
+func Blank(o Options) *Checkpoint {
+	c := &Checkpoint{repo: o.Repo, cfg: o.Config, graph: o.Graph, specRel: filepath.ToSlash(o.Spec), environ: o.Environ, now: o.Now, say: o.Say}
+	c.store = NewStore(o.Repo, o.Now)
+	return c
+}
+
+// AgentTimeout is the configured limit of one attempt.
+func (c *Checkpoint) AgentTimeout() time.Duration { return time.Duration(c.cfg.Agent.Timeout) }
 
 // Progress is the state as it was last read or written, or nil.
 func (c *Checkpoint) Progress() *Progress { return c.p }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"ralph-loop/internal/exit"
-	"ralph-loop/internal/git"
 )
 
 // Decisions are what a user can decide about a requirement.
@@ -468,5 +467,3 @@ func (c *Checkpoint) gateRecovered(ctx context.Context, p *Progress) error {
 
 // short is the beginning of a hash for people.
 func short(hash string) string { return fmt.Sprintf("%.10s", hash) }
-
-var _ = git.CodeOf

@@ -21,6 +21,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/spec"
 )
 
 // Version is the toolkit's version, the same for its four programs.
@@ -112,6 +113,13 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 // report writes an error and its hint to stderr.
 func (p *Process) report(name string, err error) {
 	if err == nil || exit.IsSilent(err) {
+		return
+	}
+	var invalid *spec.InvalidError
+	if errors.As(err, &invalid) {
+		for _, problem := range invalid.Problems {
+			p.printProblem(problem)
+		}
 		return
 	}
 	fmt.Fprintf(p.Stderr, "%s: %v\n", name, err)

@@ -85,7 +85,7 @@ func (j *judge) toolEnvironment() []string {
 		own = append(own, kv)
 	}
 	tmp := filepath.Join(j.scratch(), "tmp")
-	return run.Environment(own, "TMPDIR="+tmp, "PWD="+j.copied.Dir, "RALPH_GATE=1")
+	return run.Environment(own, append(j.copied.Env(), "TMPDIR="+tmp)...)
 }
 
 // freshScratch empties the folder for tools' output and temporary files.
@@ -175,7 +175,7 @@ func (j *judge) diagnostics(s Step, files ...string) (found []Finding, rest stri
 	var tail []string
 	for _, name := range files {
 		err := eachLine(name, func(line string) {
-			line = strings.TrimRight(plainText(line), " \t")
+			line = strings.TrimRight(clean(line), " \t")
 			m := placeColon.FindStringSubmatch(line)
 			if m == nil {
 				m = placeParen.FindStringSubmatch(line)

@@ -236,5 +236,5 @@ func tidy(output string) string {
 		}
 		b.WriteString(line)
 	}
-	return strings.TrimRight(plainText(b.String()), "\n")
+	return strings.TrimRight(clean(b.String()), "\n")
 }

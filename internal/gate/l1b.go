@@ -27,8 +27,9 @@ func (j *judge) ratio(ctx context.Context) (Layer, error) {
 	if err != nil {
 		return Layer{}, err
 	}
-	test, implementation := stat.Added(diffstat.Test), stat.Added(diffstat.Implementation)
-	l := Layer{Result: Pass, Share: &Share{Part: test, Whole: test + implementation}, Notes: leftOut(stat)}
+	sums := stat.Sums()
+	test, implementation := sums.Test.Added, sums.Implementation.Added
+	l := Layer{Result: Pass, Share: &Share{Part: test, Whole: test + implementation}, Notes: leftOut(sums)}
 	want := j.Config.Gate.TestRatio
 	switch {
 	case j.merge:
@@ -43,7 +44,7 @@ func (j *judge) ratio(ctx context.Context) (Layer, error) {
 	}
 	l.Summary += fmt.Sprintf(", %d %% wanted", want)
 	if j.Requirement != nil && j.Requirement.NoTestRequired != "" {
-		l.Notes = append(l.Notes, "no_test_required: "+oneLine(j.Requirement.NoTestRequired))
+		l.Notes = append(l.Notes, "no_test_required: "+short(j.Requirement.NoTestRequired, 500))
 		return l, nil
 	}
 	l.Result = Fail
@@ -74,7 +75,7 @@ func (j *judge) noLines(stat *diffstat.Stat, l Layer) Layer {
 	switch {
 	case j.Requirement.NoTestRequired != "":
 		l.Summary = "no added lines; no test is required"
-		l.Notes = append(l.Notes, "no_test_required: "+oneLine(j.Requirement.NoTestRequired))
+		l.Notes = append(l.Notes, "no_test_required: "+short(j.Requirement.NoTestRequired, 500))
 	case touched:
 		l.Summary = "no added lines; a test file is changed"
 	default:
@@ -113,21 +114,16 @@ func whyNoLines(stat *diffstat.Stat) string {
 }
 
 // leftOut tells how many added lines count as neither, by reason.
-func leftOut(stat *diffstat.Stat) []string {
-	byReason := map[string]int{}
-	for _, f := range stat.Files {
-		if f.Class == diffstat.Other && f.Added > 0 {
-			byReason[f.Reason] += f.Added
+func leftOut(sums diffstat.Sums) []string {
+	var parts []string
+	for _, l := range sums.LeftOut {
+		if l.Added > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", l.Added, l.Reason))
 		}
 	}
-	if len(byReason) == 0 {
+	if len(parts) == 0 {
 		return nil
 	}
-	var parts []string
-	for reason, n := range byReason {
-		parts = append(parts, fmt.Sprintf("%s %d", reason, n))
-	}
-	slices.Sort(parts)
 	return []string{"added lines left out: " + strings.Join(parts, ", ")}
 }
 

@@ -29,6 +29,7 @@ type Request struct {
 	Only        []string          // names of Layers; none: all
 	StopAtFirst bool              // stop at the first layer that fails or ends in an error
 	Now         func() time.Time
+	CacheHome   string      // below it lies the exported copy; "": XDG_CACHE_HOME, else .cache in HOME
 	OnLayer     func(Layer) // called as each layer ends; may be nil
 }
 
@@ -74,7 +75,7 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			l = Layer{Result: Error, Summary: oneLine(err.Error()), Advice: exit.HintOf(err)}
+			l = Layer{Result: Error, Summary: short(err.Error(), 1000), Advice: exit.HintOf(err)}
 		}
 		l.Name, l.Seconds = name, req.Now().Sub(begun).Seconds()
 		l.bound()
@@ -111,10 +112,6 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.remembered(ctx, j.scopeKey(), j.scope)
 	case "L1b":
 		return j.remembered(ctx, j.ratioKey(), j.ratio)
-	case "mocks":
-		return j.remembered(ctx, j.mocksKey(), j.mocks)
-	case "integrity":
-		return j.remembered(ctx, j.integrityKey(), j.integrity)
 	case "L1":
 		return j.static(ctx)
 	case "L2":
@@ -158,23 +155,43 @@ func (j *judge) classifier() *diffstat.Classifier {
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.
 func (j *judge) checkout(ctx context.Context, tree string) error {
 	if j.copied == nil {
-		c, err := snapshot.Open(ctx, j.Repo, j.Environ, j.Config.Gate.Link)
+		c, err := snapshot.Open(ctx, j.Repo, j.cacheHome())
 		if err != nil {
 			return err
 		}
+		c.Links = j.Config.Gate.Link
 		j.copied = c
 	}
 	return j.copied.Checkout(ctx, tree)
 }
 
+func (j *judge) cacheHome() string {
+	if j.CacheHome != "" {
+		return j.CacheHome
+	}
+	home, cache := "", ""
+	for _, kv := range j.Environ {
+		switch key, value, _ := strings.Cut(kv, "="); key {
+		case "HOME":
+			home = value
+		case "XDG_CACHE_HOME":
+			cache = value
+		}
+	}
+	if cache == "" && home != "" {
+		cache = filepath.Join(home, ".cache")
+	}
+	return cache
+}
+
 // scratch is the folder for what tools write beside the copy. It keeps its name from run to run: the go command
 // takes TMPDIR for an input of every test that asks for a temporary folder.
-func (j *judge) scratch() string { return filepath.Join(filepath.Dir(j.copied.Dir), "tmp") }
+func (j *judge) scratch() string { return filepath.Join(filepath.Dir(j.copied.Dir), "scratch") }
 
 func (j *judge) close() {
 	if j.copied != nil {
 		removeScratch(j.scratch())
-		j.copied.Close()
+		_ = j.copied.Close() // the lock ends with the process too
 	}
 }
 
@@ -186,8 +203,8 @@ func (l *Layer) bound() {
 		l.Findings, l.Dropped = l.Findings[:maxFindings], l.Dropped+over
 	}
 	for i := range l.Findings {
-		l.Findings[i].Message = plainText(l.Findings[i].Message)
+		l.Findings[i].Message = clean(l.Findings[i].Message)
 		l.Findings[i].Path = strings.ToValidUTF8(l.Findings[i].Path, "\uFFFD")
 	}
-	l.Summary = plainText(l.Summary)
+	l.Summary = clean(l.Summary)
 }

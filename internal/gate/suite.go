@@ -27,8 +27,7 @@ func (j *judge) untestable(p *plan) *Layer {
 
 // suite is L2.
 func (j *judge) suite(ctx context.Context) (Layer, error) {
-	in := j.suiteKey("L2", j.Tree)
-	return j.remembered(ctx, in, func(ctx context.Context) (Layer, error) {
+	l, err := j.remembered(ctx, j.suiteKey("L2", j.Tree), func(ctx context.Context) (Layer, error) {
 		p, err := j.plan(ctx, j.Tree)
 		if err != nil {
 			return Layer{}, err
@@ -42,6 +41,16 @@ func (j *judge) suite(ctx context.Context) (Layer, error) {
 		}
 		return j.suiteLayer(ctx, p, r)
 	})
+	return j.nothingYet(l), err
+}
+
+// nothingYet excuses a baseline that is judged for itself: without a single test there is nothing to break yet. It is
+// said behind the cache, since the same tree as the result of a change is no pass.
+func (j *judge) nothingYet(l Layer) Layer {
+	if l.untested && j.Tree == j.baseTree {
+		return Layer{Result: NotApplicable, Summary: "the baseline has no test: nothing to break yet"}
+	}
+	return l
 }
 
 func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, error) {
@@ -66,12 +75,12 @@ func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, err
 		}
 	case len(r.errors) > 0:
 		l.Result, l.Findings, l.Advice = Error, r.errors, r.advice
-		l.Summary = oneLine(headTail(r.errors[0].Message, 200))
+		l.Summary = short(r.errors[0].Message, 200)
 		if r.counts.Passed > 0 {
 			l.Summary = "runner error after " + r.summary() + ": " + l.Summary
 		}
 	case r.counts.Passed == 0:
-		l.Result, l.Summary = Fail, "no test ran"
+		l.Result, l.Summary, l.untested = Fail, "no test ran", r.counts == Counts{} && !r.silent
 		l.Advice = "write the first test, or mend the command's filter"
 		if r.silent {
 			l.Summary = "nothing shows that a test ran, though the command ended well"
@@ -162,7 +171,7 @@ func testFunctions(ctx context.Context, repo *git.Repo, tree string) (map[string
 
 // coverage is L3.
 func (j *judge) coverage(ctx context.Context) (Layer, error) {
-	return j.remembered(ctx, j.coverageKey(j.Tree), func(ctx context.Context) (Layer, error) {
+	l, err := j.remembered(ctx, j.coverageKey(j.Tree), func(ctx context.Context) (Layer, error) {
 		if j.Config.Gate.Coverage == (config.Coverage{}) {
 			return Layer{Result: NotApplicable, Summary: "gate.coverage is 0"}, nil
 		}
@@ -179,6 +188,7 @@ func (j *judge) coverage(ctx context.Context) (Layer, error) {
 		}
 		return j.coverageLayer(ctx, p, r)
 	})
+	return j.nothingYet(l), err
 }
 
 func (j *judge) coverageKey(tree string) inputs {
@@ -224,6 +234,7 @@ func (j *judge) coverageLayer(ctx context.Context, p *plan, r *testRun) (Layer, 
 	if j.Tree == j.baseTree {
 		l.Advice = fmt.Sprintf("no change could pass: write tests first, or set gate.coverage to %d or to no-decrease in ralph.yaml", covered*100/total)
 	}
+	l.untested = r.counts == Counts{} && !r.silent
 	var err error
 	l.Findings, err = j.uncovered(ctx, p, &r.cover)
 	return l, err

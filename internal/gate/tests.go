@@ -197,7 +197,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 func (j *judge) compileErrors(s Step, text string) []Finding {
 	var found []Finding
 	var rest []string
-	for line := range strings.Lines(plainText(text)) {
+	for line := range strings.Lines(clean(text)) {
 		line = strings.TrimRight(line, "\n")
 		if m := placeColon.FindStringSubmatch(line); m != nil {
 			if p, ok := j.pathInTree(s, m[1]); ok {

@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"ralph-loop/internal/config"
+	"ralph-loop/internal/plain"
 )
 
 // plural writes "1 path", "2 paths".
@@ -26,25 +26,26 @@ func lines(commands []config.Command) []string {
 	return out
 }
 
-var escapes = regexp.MustCompile(`\x1b\[[0-9;:?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(\x07|\x1b\\)?|\x1b[@-Z\\^_]`)
+// escapes are the sequences by which programs colour and move text on a terminal.
+var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
 
-// plainText takes colours and other control characters out of a tool's text; what is left is valid UTF-8.
-func plainText(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
+// clean makes a tool's text fit to be shown and kept: no colours, plain line ends, valid UTF-8.
+func clean(s string) string {
 	if strings.Contains(s, "\x1b") {
 		s = escapes.ReplaceAllString(s, "")
 	}
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && unicode.IsControl(r) {
-			return -1
-		}
-		return r
-	}, s)
+	return plain.Text(strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\r\n", "\n"))
 }
 
-// oneLine joins the lines of a text.
-func oneLine(s string) string { return strings.Join(strings.Fields(plainText(s)), " ") }
+// short is a text on one line of at most most bytes.
+func short(s string, most int) string {
+	const mark = "..."
+	s = plain.Line(clean(s))
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
+}
 
 // headTail cuts the middle out of a text that is longer than most bytes, and says so. Both ends stay, since a cause
 // may stand first and a failure last.

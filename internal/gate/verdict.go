@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
 )
 
 // Result is a layer's answer.
@@ -22,7 +23,7 @@ const (
 )
 
 // Layers are the names of all layers in the order in which they run: the cheap ones first.
-var Layers = []string{"L0", "L1b", "mocks", "integrity", "L1", "L2", "L3"}
+var Layers = []string{"L0", "L1b", "L1", "L2", "L3"}
 
 // Finding is one thing that a layer holds against the tree.
 type Finding struct {
@@ -32,15 +33,15 @@ type Finding struct {
 	Message string `json:"message"`        // for a person; may hold several lines
 }
 
-// String is path:line: message, as far as they are known.
+// String is path:line: message, as far as they are known. An odd path is quoted as git does it.
 func (f Finding) String() string {
 	switch {
 	case f.Path == "":
 		return f.Message
 	case f.Line == 0:
-		return f.Path + ": " + f.Message
+		return git.Quote(f.Path) + ": " + f.Message
 	}
-	return fmt.Sprintf("%s:%d: %s", f.Path, f.Line, f.Message)
+	return fmt.Sprintf("%s:%d: %s", git.Quote(f.Path), f.Line, f.Message)
 }
 
 // Share is a part of a whole: test lines of added lines (L1b), covered of all statements or lines (L3).
@@ -82,6 +83,8 @@ type Layer struct {
 	Log      string    `json:"log,omitempty"`      // the file with all that the tools printed
 	Seconds  float64   `json:"seconds"`
 	Cached   bool      `json:"cached"`
+
+	untested bool // the tree has no test at all
 }
 
 // Verdict is the gate's answer for one tree.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"ralph-loop/internal/plain"
+	"ralph-loop/internal/spec"
 )
 
 // alwaysFactor bounds what is told whatever it costs, pinned learnings and security rules, as a multiple of the
@@ -35,7 +35,7 @@ func (w *Windows) Context(about string, budget, most int) Selection {
 	chosen := make([]bool, len(w.Permanent))
 	used := 0
 	take := func(i, limit int) {
-		if n := plain.Tokens(w.Permanent[i].line()); used+n <= limit && !chosen[i] {
+		if n := spec.Tokens(w.Permanent[i].line()); used+n <= limit && !chosen[i] {
 			chosen[i], used = true, used+n
 		}
 	}
@@ -59,7 +59,7 @@ func (w *Windows) Context(about string, budget, most int) Selection {
 	}
 	s.LeftOut = len(w.Permanent) - len(s.Permanent)
 	for _, c := range slices.Backward(w.Contextual) {
-		n := plain.Tokens(c.line())
+		n := spec.Tokens(c.line())
 		if most > 0 && used+n > most {
 			break
 		}

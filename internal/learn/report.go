@@ -12,8 +12,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"ralph-loop/internal/excerpt"
 	"ralph-loop/internal/nearest"
-	"ralph-loop/internal/plain"
 )
 
 // Bounds on a report. It is an agent's text: data, whatever it says.
@@ -165,11 +165,11 @@ func (p *reportParser) top(n *yaml.Node) {
 	p.each(n, reportKeys, func(key string, v *yaml.Node) {
 		switch key {
 		case "status":
-			p.report.Status = plain.Line(p.scalar(key, v), 100)
+			p.report.Status = excerpt.Line(p.scalar(key, v), 100)
 		case "agentmd_addition":
-			p.report.Addition = plain.Cut(plain.Text(p.scalar(key, v)), maxAdditionRead)
+			p.report.Addition = excerpt.Cut(excerpt.Text(p.scalar(key, v)), maxAdditionRead)
 		case "verification_summary":
-			p.report.Summary = plain.Line(flat(v, 4), 2000)
+			p.report.Summary = excerpt.Line(flat(v, 4), 2000)
 		case "files_changed":
 			for i, item := range p.list(key, v) {
 				if i == mostFiles {
@@ -191,9 +191,9 @@ func (p *reportParser) top(n *yaml.Node) {
 				var t Touched
 				p.each(item, touchedKeys, func(key string, v *yaml.Node) {
 					if key == "req" {
-						t.Req = plain.Line(p.scalar(key, v), 200)
+						t.Req = excerpt.Line(p.scalar(key, v), 200)
 					} else {
-						t.Reason = plain.Line(p.scalar(key, v), MaxEvidence)
+						t.Reason = excerpt.Line(p.scalar(key, v), MaxEvidence)
 					}
 				})
 				if t.Req != "" {
@@ -215,11 +215,11 @@ func (p *reportParser) learning(n *yaml.Node) {
 			case "text":
 				l.Text = text
 			case "kind":
-				l.Kind = plain.Line(text, 100)
+				l.Kind = excerpt.Line(text, 100)
 			case "evidence":
-				l.Evidence = plain.Line(text, MaxEvidence)
+				l.Evidence = excerpt.Line(text, MaxEvidence)
 			case "expires_on":
-				l.ExpiresOn = plain.Line(text, 200)
+				l.ExpiresOn = excerpt.Line(text, 200)
 			}
 		})
 	}
@@ -230,7 +230,7 @@ func (p *reportParser) learning(n *yaml.Node) {
 	if len(l.Text) > MaxPattern {
 		p.warn(n, "a learning of %d bytes is cut to %d", len(l.Text), MaxPattern)
 	}
-	if l.Text = plain.Line(l.Text, MaxPattern); cleaned(l.Text) == "" {
+	if l.Text = excerpt.Line(l.Text, MaxPattern); cleaned(l.Text) == "" {
 		p.warn(n, "a learning without a text is left out")
 		return
 	}
@@ -245,9 +245,9 @@ func (p *reportParser) file(n *yaml.Node) {
 	case name == "":
 	case strings.ContainsRune(name, 0), path.IsAbs(clean), clean == "..", strings.HasPrefix(clean, "../"), strings.HasPrefix(clean, "~"),
 		len(clean) > 1 && clean[1] == ':' && unicode.IsLetter(rune(clean[0])):
-		p.warn(n, "%q is outside the repository: left out", plain.Line(name, 200))
+		p.warn(n, "%q is outside the repository: left out", excerpt.Line(name, 200))
 	case clean == ".git", strings.HasPrefix(clean, ".git/"), strings.HasPrefix(clean, ".sprint-state/"):
-		p.warn(n, "%q is not the project's: left out", plain.Line(name, 200))
+		p.warn(n, "%q is not the project's: left out", excerpt.Line(name, 200))
 	default:
 		p.report.Files = append(p.report.Files, clean)
 	}
@@ -262,7 +262,7 @@ func (p *reportParser) each(n *yaml.Node, known []string, take func(key string, 
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key := n.Content[i].Value
-		word := plain.Line(key, 60)
+		word := excerpt.Line(key, 60)
 		switch {
 		case seen[key]:
 			p.warn(n.Content[i], "key %q stands twice: the second is left out", word)

@@ -14,6 +14,7 @@ import (
 	"github.com/gofrs/flock"
 	"gopkg.in/yaml.v3"
 
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 )
 
@@ -43,24 +44,33 @@ func LoadStore(dir string) (*Windows, error) {
 		ok = yaml.Unmarshal(body, &w) == nil
 	}
 	if !ok {
-		return nil, exit.Fail("mend it by hand and take its last line out, or move it away to begin anew", "%q is damaged: its last line does not fit its content", name)
+		return nil, exit.Fail("move it away to begin anew; what expired stays in "+HistoryFile, "%q is damaged: its last line does not fit its content", name)
 	}
 	return &w, nil
 }
 
-// UpdateStore reads the windows in dir, lets change work on them and writes them back, with every other writer held
-// off. Nothing is written if change returns an error. What is on the disk is the old file or the new one, never a mix.
-func UpdateStore(ctx context.Context, dir string, change func(*Windows) error) error {
+// Lock holds off every other writer of what is in dir until release is called.
+func Lock(ctx context.Context, dir string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockLimit)
 	defer cancel()
 	lock := flock.New(filepath.Join(dir, lockFile))
 	if locked, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil || !locked {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return exit.Fail("see which process holds it, and try again", "%q has been locked for %s", lock.Path(), lockLimit)
+			return nil, exit.Fail("see which process holds it, and try again", "%q has been locked for %s", lock.Path(), lockLimit)
 		}
-		return fmt.Errorf("lock the learnings: %w", err)
+		return nil, fmt.Errorf("lock the learnings: %w", err)
 	}
-	defer lock.Close()
+	return func() { _ = lock.Close() }, nil
+}
+
+// UpdateStore reads the windows in dir, lets change work on them and writes them back, with every other writer held
+// off. Nothing is written if change returns an error. What is on the disk is the old file or the new one, never a mix.
+func UpdateStore(ctx context.Context, dir string, change func(*Windows) error) error {
+	release, err := Lock(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	w, err := LoadStore(dir)
 	if err != nil {
 		return err
@@ -72,7 +82,7 @@ func UpdateStore(ctx context.Context, dir string, change func(*Windows) error) e
 	if err != nil {
 		return fmt.Errorf("write the learnings: %w", err)
 	}
-	if err := replace(filepath.Join(dir, StoreFile), sealed(body)); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, StoreFile), sealed(body)); err != nil {
 		return fmt.Errorf("write the learnings: %w", err)
 	}
 	return nil
@@ -83,43 +93,12 @@ func sealed(body []byte) []byte {
 	return append(body, fmt.Sprintf("%s%x\n", sealWord, sha256.Sum256(body))...)
 }
 
-// unsealed takes the seal off. A text without any seal was written by hand and is taken as it is.
+// unsealed takes the seal off; ok is false if there is none, or if it does not fit.
 func unsealed(data []byte) (body []byte, ok bool) {
 	at := bytes.LastIndex(data, []byte("\n"+sealWord))
 	if at < 0 {
-		return data, len(bytes.TrimSpace(data)) > 0
+		return nil, false
 	}
 	body = data[:at+1]
 	return body, bytes.Equal(sealed(bytes.Clone(body)), data)
-}
-
-// replace writes a file by way of a temporary one beside it, so that a reader or a crash sees the old or the new one.
-func replace(name string, data []byte) (err error) {
-	dir := filepath.Dir(name)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), name); err != nil {
-		return err
-	}
-	return syncDir(dir)
 }

@@ -13,15 +13,15 @@ import (
 	"strings"
 	"time"
 
-	"ralph-loop/internal/plain"
+	"ralph-loop/internal/excerpt"
 )
 
 // Bounds on what one learning may be. What is longer is cut, since it would crowd out the others.
 const (
 	MaxPattern  = 500 // bytes of a learning's text: a sentence or two
-	MaxEvidence = 400  // bytes of one piece of evidence
-	mostProofs  = 8    // pieces of evidence kept: the first and the newest
-	mostReports = 64   // reports remembered, so that none counts twice
+	MaxEvidence = 400 // bytes of one piece of evidence
+	mostProofs  = 8   // pieces of evidence kept: the first and the newest
+	mostReports = 64  // reports remembered, so that none counts twice
 )
 
 // InWindow is the ExpiresOn of a contextual learning that newer ones push out.
@@ -119,7 +119,7 @@ func (w *Windows) Add(e Entry, past []HistoryEntry, limits Limits, now time.Time
 		return Outcome{}, nil, ErrEmpty
 	}
 	now = now.UTC().Truncate(time.Second)
-	proof := Evidence{Text: plain.Line(e.Evidence, MaxEvidence), Req: e.Req, Run: e.Run, Attempt: e.Attempt, At: now}
+	proof := Evidence{Text: excerpt.Line(e.Evidence, MaxEvidence), Req: e.Req, Run: e.Run, Attempt: e.Attempt, At: now}
 	class := Classify(text, e.Kind)
 	if e.Pinned {
 		class = Class{Permanent: true, Rule: ByUser}
@@ -181,7 +181,7 @@ func (w *Windows) wording(text string) *wording {
 
 // cleaned is a learning's text as it is kept: one line, without the marks of a list.
 func cleaned(text string) string {
-	text = plain.Line(text, MaxPattern+len("!permanent"))
+	text = excerpt.Line(text, MaxPattern+len("!permanent"))
 	for {
 		cut := strings.TrimLeft(text, " ")
 		for _, mark := range []string{"- ", "* ", "+ ", "# ", "## ", "### "} {
@@ -195,7 +195,7 @@ func cleaned(text string) string {
 	if len(wordsOf(text)) == 0 {
 		return ""
 	}
-	return plain.Cut(text, MaxPattern)
+	return excerpt.Cut(text, MaxPattern)
 }
 
 // Marked takes the user's mark "!permanent" off a text's beginning or end and tells whether it was there.
@@ -315,7 +315,7 @@ func Unproven(r *Report, from Source, now time.Time) []HistoryEntry {
 		e := l.entry(from)
 		at := now.UTC().Truncate(time.Second)
 		out = append(out, HistoryEntry{Contextual: Contextual{ID: w.newID(text), Pattern: text, ExpiresOn: InWindow, Req: from.Req, Since: at,
-			Evidence: []Evidence{{Text: plain.Line(e.Evidence, MaxEvidence), Req: e.Req, Run: e.Run, Attempt: e.Attempt, At: at}}},
+			Evidence: []Evidence{{Text: excerpt.Line(e.Evidence, MaxEvidence), Req: e.Req, Run: e.Run, Attempt: e.Attempt, At: at}}},
 			ExpiredAt: at, Reason: "unproven", Unproven: true})
 	}
 	return out
@@ -354,13 +354,14 @@ func (w *Windows) newID(text string) string {
 	digits := hex.EncodeToString(sum[:])
 	for n := 8; ; n += 4 {
 		id := "L-" + digits[:n]
-		if n+4 > len(digits) || !w.taken(id) {
+		if n+4 > len(digits) || !w.Holds(id) {
 			return id
 		}
 	}
 }
 
-func (w *Windows) taken(id string) bool {
+// Holds reports whether a learning of that id is in force.
+func (w *Windows) Holds(id string) bool {
 	return slices.ContainsFunc(w.Permanent, func(p Permanent) bool { return p.ID == id }) ||
 		slices.ContainsFunc(w.Contextual, func(c Contextual) bool { return c.ID == id })
 }

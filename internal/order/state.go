@@ -12,7 +12,7 @@ type State struct {
 	Phase     string   // the finer state of the checkpoint's table, such as "retry"; "" where there is none
 	Commit    string   // of a requirement that is done
 	BlockedBy []string // what blocks it, nearest first, where an upstream requirement does; else empty
-	Reason    string   // why it is blocked, one sentence; "" where nobody said
+	Reason    string   // why it is blocked, in a few words; "" where it is the specification's own word
 	Attempts  int      // charged so far
 }
 
@@ -28,12 +28,14 @@ func FromFile(s *spec.Spec) States {
 	return states
 }
 
-// status is the status of the requirement at position i.
+// status is the status of the requirement at position i on its own account: one that is blocked only by another
+// is pending here, so that it is free again the moment that the other is.
 func (g *Graph) status(i int32, states States) spec.Status {
-	if s := states[g.id(i)].Status; s != "" {
-		return s
+	s := states[g.id(i)]
+	if s.Status == "" || s.Status == spec.Blocked && len(s.BlockedBy) > 0 {
+		return spec.Pending
 	}
-	return spec.Pending
+	return s.Status
 }
 
 // Ready is the ids that can be worked on now: pending or in work, each dependency done or skipped. Those in work
@@ -80,7 +82,7 @@ func (g *Graph) BlockedBy(id string, states States) []string {
 	queue := []int32{start}
 	for head := 0; head < len(queue); head++ {
 		i := queue[head]
-		if i != start && g.blockedItself(i, states) {
+		if i != start && g.status(i, states) == spec.Blocked {
 			var chain []string
 			for ; i != start; i = from[i] {
 				chain = append(chain, g.id(i))
@@ -96,11 +98,6 @@ func (g *Graph) BlockedBy(id string, states States) []string {
 		}
 	}
 	return nil
-}
-
-// blockedItself tells a requirement that failed, or that the user blocked, from one that only waits behind such a one.
-func (g *Graph) blockedItself(i int32, states States) bool {
-	return g.status(i, states) == spec.Blocked && len(states[g.id(i)].BlockedBy) == 0
 }
 
 // Held is, for each unfinished requirement with a blocked one upstream, its nearest dependency on the way there. It

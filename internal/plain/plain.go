@@ -1,87 +1,83 @@
-// Package plain makes text that an agent or a tool wrote fit to be shown and stored: valid UTF-8, without control
-// characters, bounded, and cut where no character is torn apart.
+// Package plain makes text from a specification, a report or a tool harmless to print: no character of it moves the
+// cursor, changes a colour, hides or reorders what stands beside it, or ends a line that is a record.
 package plain
 
 import (
-	"regexp"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Ellipsis marks a text that was cut.
-const Ellipsis = " …"
-
-// Tokens estimates how many tokens text costs a model: four ASCII bytes make one, three other bytes (a Chinese
-// character) make one. scripts/ralph-prompt counts by the same rule.
-func Tokens(text string) int {
-	ascii := 0
-	for i := range len(text) {
-		if text[i] < utf8.RuneSelf {
-			ascii++
-		}
+// Line is the text as one line: white space of any kind, line breaks too, becomes single spaces.
+func Line(text string) string {
+	if isPlain(text) {
+		return text
 	}
-	return (ascii+3)/4 + (len(text)-ascii+2)/3
+	return escape(strings.Join(strings.Fields(text), " "))
 }
 
-// escapes are the sequences by which programs colour and move text on a terminal.
-var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+// isPlain is the quick answer for nearly every title: printable ASCII and letters, single spaces inside.
+func isPlain(text string) bool {
+	space := true
+	for _, c := range text {
+		if c == ' ' && space || c != ' ' && !unicode.In(c, unicode.L, unicode.N) && (c < 0x21 || c > 0x7e) {
+			return false
+		}
+		space = c == ' '
+	}
+	return !space || text == ""
+}
 
-// Text is s as valid UTF-8 with "\n" line ends, without terminal sequences and without control characters other than
-// newline and tab. The invisible characters that reorder a line go too: they make a text read other than it is.
-func Text(s string) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	s = escapes.ReplaceAllString(s, "")
-	s = strings.ReplaceAll(s, "\r\n", "\n")
-	return strings.Map(func(r rune) rune {
+// Text is the text with its line feeds and tabs; other control characters are written as escapes.
+func Text(text string) string { return escape(text) }
+
+func escape(text string) string {
+	if strings.IndexFunc(text, isHarmful) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		c, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r == '\r' || r == '\u2028' || r == '\u2029':
-			return '\n'
-		case unicode.IsControl(r), r == '\uFEFF', r >= '\u202A' && r <= '\u202E', r >= '\u2066' && r <= '\u2069':
-			return -1
+		case c == utf8.RuneError && size == 1, isHarmful(c) && c < utf8.RuneSelf:
+			fmt.Fprintf(&b, `\x%02x`, text[i])
+		case isHarmful(c):
+			fmt.Fprintf(&b, `\u%04x`, c)
+		default:
+			b.WriteString(text[i : i+size])
 		}
-		return r
-	}, s)
+		i += size
+	}
+	return b.String()
 }
 
-// Line is s as one line of at most most bytes: Text, with each run of white space made one space.
-func Line(s string, most int) string {
-	// What is far behind the bound need not be worked on; white space may shrink, so some more is taken.
-	if len(s) > 16*most+4096 {
-		s = s[:16*most+4096]
-	}
-	return Cut(strings.Join(strings.Fields(Text(s)), " "), most)
-}
-
-// Cut is s if it has at most most bytes, else its beginning with an ellipsis, together at most most bytes. It cuts
-// between words where one ends near by, never inside a character, and never inside an emoji made of several.
-// A bound too small for the ellipsis gives "".
-func Cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	end := most - len(Ellipsis)
-	if end <= 0 {
-		return ""
-	}
-	if space := strings.LastIndexAny(s[:end+1], " \n"); space > end*3/4 {
-		return strings.TrimRight(s[:space], " \n") + Ellipsis
-	}
-	for end > 0 && joined(s, end) {
-		end--
-	}
-	return strings.TrimRight(s[:end], " \n") + Ellipsis
-}
-
-// joined reports whether a cut of s at byte i would part what is shown as one character.
-func joined(s string, i int) bool {
-	if !utf8.RuneStart(s[i]) {
+// isHarmful reports control characters (C0, DEL, C1), those that reorder or break lines, and what is not UTF-8.
+func isHarmful(c rune) bool {
+	switch {
+	case c == '\n', c == '\t':
+		return false
+	case c < ' ', c >= 0x7f && c < 0xa0, c == utf8.RuneError:
 		return true
 	}
-	const joiner = '\u200D'
-	next, _ := utf8.DecodeRuneInString(s[i:])
-	before, _ := utf8.DecodeLastRuneInString(s[:i])
-	return next == joiner || before == joiner || unicode.Is(unicode.M, next) || next >= 0x1F3FB && next <= 0x1F3FF
+	return c >= 0x2028 && c <= 0x202e || c >= 0x2066 && c <= 0x2069
+}
+
+// JSON writes as escapes what encoding/json leaves as it is and a terminal may obey: DEL, the C1 controls and the
+// characters that reorder text. In JSON they can only stand within strings.
+func JSON(data []byte) []byte {
+	text := string(data)
+	harmful := func(c rune) bool { return c != utf8.RuneError && c >= 0x7f && isHarmful(c) }
+	if strings.IndexFunc(text, harmful) < 0 {
+		return data
+	}
+	var b strings.Builder
+	for _, c := range text {
+		if harmful(c) {
+			fmt.Fprintf(&b, `\u%04x`, c)
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return []byte(b.String())
 }

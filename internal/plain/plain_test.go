@@ -1,59 +1,51 @@
 package plain
 
 import (
-	"strings"
+	"encoding/json"
 	"testing"
-	"unicode/utf8"
 )
 
-func TestTokens(t *testing.T) {
-	for text, want := range map[string]int{
-		"":            0,
-		"a":           1,
-		"abcd":        1,
-		"abcde":       2,
-		"迁移":          2,
-		"use bcrypt ": 3,
-		"使用 bcrypt":   4,
-	} {
-		if got := Tokens(text); got != want {
-			t.Errorf("Tokens(%q) = %d, want %d", text, got, want)
-		}
-	}
-}
-
 func TestLine(t *testing.T) {
-	for _, c := range []struct {
-		name, in string
-		most     int
-		want     string
-	}{
-		{"lines become one", "  a\r\n\tb\rc  ", 100, "a b c"},
-		{"colours go", "\x1b[31;1mred\x1b[0m \x1b]0;title\x07end", 100, "red end"},
-		{"control characters go", "a\x00b\x07c\x7f", 100, "abc"},
-		{"reordering goes", "a\u202Eb\u2066c", 100, "abc"},
-		{"broken bytes are marked", "a\xff\xfeb", 100, "a\uFFFDb"},
-		{"cut at a word", "alpha beta gamma delta", 16, "alpha beta …"},
-		{"cut in a long word", "abcdefghijklmnop", 10, "abcdef …"},
-		{"cut between Chinese characters", "迁移文件必须放在目录下", 17, "迁移文件 …"},
-		{"an exact fit stays", "abcdef", 6, "abcdef"},
-		{"no room at all", "abcdef", 3, ""},
-		{"case L2: an emoji family is not parted", "abcdef👩‍👩‍👧", 16, "abcdef …"},
-		{"a skin tone stays with its hand", "abcdefgh👍🏽x", 16, "abcdefgh …"},
-	} {
-		if got := Line(c.in, c.most); got != c.want {
-			t.Errorf("%s: Line(%q, %d) = %q, want %q", c.name, c.in, c.most, got, c.want)
+	cases := map[string]string{
+		"":                            "",
+		"plain":                       "plain",
+		"创建 User Model — ok":          "创建 User Model — ok",
+		" a\tb\nc\r\n d  ":            "a b c d",
+		"\x1b[31mred\x1b[0m":          `\x1b[31mred\x1b[0m`,
+		"bell\a nul\x00 del\x7f":      `bell\x07 nul\x00 del\x7f`,
+		"csi\u009b31m":                `csi\u009b31m`,
+		"evil\u202etxt.exe":           `evil\u202etxt.exe`,
+		"a\u2028b":                    "a b",
+		"\xff\xfe":                    `\xff\xfe`,
+		"family 👨\u200d👩\u200d👧 flag": "family 👨\u200d👩\u200d👧 flag",
+	}
+	for in, want := range cases {
+		if got := Line(in); got != want {
+			t.Errorf("Line(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func FuzzLine(f *testing.F) {
-	f.Add("a\xffb 👩‍👩‍👧 迁移\x1b[31m", 12)
-	f.Fuzz(func(t *testing.T, s string, most int) {
-		most &= 1023
-		got := Line(s, most)
-		if len(got) > most || !utf8.ValidString(got) || strings.ContainsAny(got, "\n\r\x00\x1b") {
-			t.Errorf("Line(%q, %d) = %q", s, most, got)
+func TestTextKeepsLinesAndTabs(t *testing.T) {
+	if got, want := Text("a\n\tb\r\n\x1b]0;x\a"), "a\n\tb\\x0d\n\\x1b]0;x\\x07"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestJSONMeansTheSame(t *testing.T) {
+	const text = "del\x7f csi\u009b bidi\u202e tab\t quote\" 创建 \ufffd"
+	data, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	safe := JSON(data)
+	for _, c := range string(safe) {
+		if c != '\ufffd' && isHarmful(c) {
+			t.Errorf("%q is left in %s", c, safe)
 		}
-	})
+	}
+	var back string
+	if err := json.Unmarshal(safe, &back); err != nil || back != text {
+		t.Errorf("decoded to %q (%v), want %q", back, err, text)
+	}
 }

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"gopkg.in/yaml.v3"
@@ -20,7 +21,7 @@ func (r *reader) criteria(req *Requirement, value *yaml.Node) {
 			r.criterion(req, item)
 		}
 	case v.Kind == yaml.MappingNode && !isStructured(v):
-		for _, p := range pairsOf(v) {
+		for p := range pairsOf(v) {
 			r.addCriterion(req, p.key, p.key.Value, r.criterionText(p.value))
 		}
 	default:
@@ -39,10 +40,9 @@ func (r *reader) criterion(req *Requirement, item *yaml.Node) {
 		r.refuse(item, "write \"- id: AC-001-01\" and \"criteria: ...\" below it", "a criterion is a list")
 		return
 	}
-	pairs := pairsOf(v)
 	if isStructured(v) {
 		id := ""
-		for _, p := range pairs {
+		for p := range pairsOf(v) {
 			if p.key.Value == "id" {
 				id = r.text(p)
 			}
@@ -50,6 +50,7 @@ func (r *reader) criterion(req *Requirement, item *yaml.Node) {
 		r.addCriterion(req, item, id, r.criterionText(item))
 		return
 	}
+	pairs := slices.DeleteFunc(slices.Collect(pairsOf(v)), func(p pair) bool { return p.key.Value == "requirement" })
 	if len(pairs) != 1 {
 		r.refuse(item, "write \"- id: AC-001-01\" and \"criteria: ...\" below it", "a criterion has neither \"criteria\" nor \"description\" nor \"given\", \"when\", \"then\"")
 		return
@@ -59,7 +60,7 @@ func (r *reader) criterion(req *Requirement, item *yaml.Node) {
 
 // isStructured reports a mapping that describes one criterion by known keys.
 func isStructured(n *yaml.Node) bool {
-	for _, p := range pairsOf(n) {
+	for p := range pairsOf(n) {
 		switch p.key.Value {
 		case "id", "criteria", "description", "given", "when", "then":
 			return true
@@ -95,7 +96,7 @@ func (r *reader) criterionText(value *yaml.Node) string {
 		return r.joined(value)
 	}
 	var parts [5]string
-	for _, p := range pairsOf(v) {
+	for p := range pairsOf(v) {
 		switch p.key.Value {
 		case "criteria":
 			parts[0] = r.joined(p.value)
@@ -111,13 +112,17 @@ func (r *reader) criterionText(value *yaml.Node) string {
 			r.criterionKey(p.key)
 		}
 	}
-	var lines []string
+	text := ""
 	for _, part := range parts {
-		if strings.TrimSpace(part) != "" {
-			lines = append(lines, part)
+		switch {
+		case strings.TrimSpace(part) == "":
+		case text == "":
+			text = part
+		default:
+			text += "\n" + part
 		}
 	}
-	return strings.Join(lines, "\n")
+	return text
 }
 
 // joined is a text, or a list of texts as one.
@@ -188,7 +193,7 @@ func (r *reader) separateCriteria(p pair) {
 	for _, item := range list.Content {
 		owner, at := "", item
 		if v := follow(item); v.Kind == yaml.MappingNode {
-			for _, q := range pairsOf(v) {
+			for q := range pairsOf(v) {
 				if q.key.Value == "requirement" {
 					owner, at = r.text(q), q.value
 				}

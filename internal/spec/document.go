@@ -30,7 +30,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	if err := decode(decoder, &doc); err != nil {
 		if errors.Is(err, io.EOF) {
-			r.refuseAt(1, 0, "list the work below the key \"requirements\"", "no requirements: the file is empty")
+			r.refuseAt(1, 0, "list the work below the key \"requirements\"", "no requirements: the file holds nothing, or comments only")
 		} else {
 			r.explain(err)
 		}
@@ -53,7 +53,7 @@ func (r *reader) document(data []byte) *yaml.Node {
 			return nil
 		}
 		if isNull(root) {
-			r.refuseAt(1, 0, "list the work below the key \"requirements\"", "no requirements: the file holds nothing but comments")
+			r.refuseAt(1, 0, "list the work below the key \"requirements\"", "no requirements: the document is empty")
 			return nil
 		}
 	}

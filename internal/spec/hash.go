@@ -49,7 +49,7 @@ func writeNode(w io.Writer, n *yaml.Node) {
 }
 
 func sortedPairs(n *yaml.Node) []pair {
-	pairs := pairsOf(n)
+	pairs := slices.Collect(pairsOf(n))
 	slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key.Value, b.key.Value) })
 	return pairs
 }

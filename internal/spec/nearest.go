@@ -13,7 +13,7 @@ const maxComparisons = 2_500_000
 type Suggester struct {
 	words  []string
 	folded map[string]string // the first word of each folded form
-	left   int // comparisons
+	left   int               // comparisons
 }
 
 // NewSuggester prepares the known words.

@@ -1,6 +1,10 @@
 package spec
 
-import "gopkg.in/yaml.v3"
+import (
+	"iter"
+
+	"gopkg.in/yaml.v3"
+)
 
 // pair is one entry of a mapping. key is a scalar; value may be an alias.
 type pair struct {
@@ -25,37 +29,50 @@ func isMerge(key *yaml.Node) bool { return key.Tag == "!!merge" }
 
 // pairsOf is the entries of a mapping, in order, merged ones behind its own. An own key outranks a merged one, and an
 // earlier merge a later one.
-func pairsOf(n *yaml.Node) []pair {
-	pairs := make([]pair, 0, len(n.Content)/2)
-	merges := false
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if isMerge(n.Content[i]) {
-			merges = true
-			continue
+func pairsOf(n *yaml.Node) iter.Seq[pair] {
+	return func(yield func(pair) bool) {
+		merges := false
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if isMerge(n.Content[i]) {
+				merges = true
+			} else if !yield(pair{follow(n.Content[i]), n.Content[i+1]}) {
+				return
+			}
 		}
-		pairs = append(pairs, pair{follow(n.Content[i]), n.Content[i+1]})
+		if !merges {
+			return
+		}
+		for _, p := range mergedPairs(n) {
+			if !yield(p) {
+				return
+			}
+		}
 	}
-	if !merges {
-		return pairs
+}
+
+// mergedPairs is the entries that the "<<" keys of a mapping add to its own.
+func mergedPairs(n *yaml.Node) []pair {
+	known := make(map[string]bool)
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if key := n.Content[i]; !isMerge(key) {
+			known[follow(key).Value] = true
+		}
 	}
-	known := make(map[string]bool, len(pairs))
-	for _, p := range pairs {
-		known[p.key.Value] = true
-	}
+	var merged []pair
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if !isMerge(n.Content[i]) {
 			continue
 		}
 		for _, from := range mergeSources(n.Content[i+1]) {
-			for _, p := range pairsOf(from) {
+			for p := range pairsOf(from) {
 				if !known[p.key.Value] {
 					known[p.key.Value] = true
-					pairs = append(pairs, p)
+					merged = append(merged, p)
 				}
 			}
 		}
 	}
-	return pairs
+	return merged
 }
 
 // mergeSources is the mappings that the value of "<<" names, one or a list of them.

@@ -43,7 +43,7 @@ type reader struct {
 	known   *Suggester      // of the keys of a requirement
 	extra   map[string]bool // keys of requirements that have been found harmless
 
-	knownCriterion *Suggester      // the same for criteria
+	knownCriterion *Suggester // the same for criteria
 	extraCriterion map[string]bool
 }
 
@@ -127,7 +127,7 @@ func (r *reader) noRequirements(root *yaml.Node, keys map[string]pair) {
 func (r *reader) topKeys(n *yaml.Node, known []string) map[string]pair {
 	keys := make(map[string]pair)
 	suggest := NewSuggester(known)
-	for _, p := range pairsOf(n) {
+	for p := range pairsOf(n) {
 		key := p.key.Value
 		keys[key] = p
 		if near := suggest.Nearest(key); near != "" && near != key {
@@ -157,7 +157,7 @@ func (r *reader) requirements(p pair) {
 		}
 	case list.Kind == yaml.MappingNode:
 		previous := list.Line - 1
-		for _, entry := range pairsOf(list) {
+		for entry := range pairsOf(list) {
 			if n := follow(entry.value); n.Kind == yaml.MappingNode {
 				req := r.requirement(entry.value, entry.key)
 				previous = r.cut(req, list, entry.key, entry.value, previous)

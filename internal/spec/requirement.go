@@ -32,7 +32,7 @@ func (r *reader) requirement(item, key *yaml.Node) *Requirement {
 	if key != nil {
 		req.ID, idAt = key.Value, key
 	}
-	for _, p := range pairsOf(node) {
+	for p := range pairsOf(node) {
 		v := follow(p.value)
 		switch p.key.Value {
 		case "id":
@@ -73,7 +73,11 @@ func (r *reader) requirement(item, key *yaml.Node) *Requirement {
 func (r *reader) add(req *Requirement, at *yaml.Node) {
 	switch {
 	case req.ID == "":
-		r.refuse(at, "add \"id: ...\"", "a requirement has no id")
+		hint := "add \"id: ...\""
+		if keys := req.node.Content; len(keys) == 2 && r.extra[keys[0].Value] {
+			hint = fmt.Sprintf("write \"- id: %s\" and the text below it as \"description: ...\"", keys[0].Value)
+		}
+		r.refuse(at, hint, "a requirement has no id")
 		return
 	case strings.TrimSpace(req.ID) != req.ID:
 		r.refuse(at, "take the spaces away", "the id %q begins or ends with white space", req.ID)
@@ -177,8 +181,11 @@ func (r *reader) status(req *Requirement, p pair) {
 	if isNull(v) {
 		return
 	}
-	word := strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(v.Value))
-	if status, ok := statuses[word]; ok && v.Kind == yaml.ScalarNode {
+	status, ok := statuses[v.Value]
+	if !ok {
+		status, ok = statuses[strings.NewReplacer(" ", "_", "-", "_").Replace(strings.ToLower(v.Value))]
+	}
+	if ok && v.Kind == yaml.ScalarNode {
 		req.Status = status
 		return
 	}

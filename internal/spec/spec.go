@@ -82,3 +82,8 @@ type Spec struct {
 func (s *Spec) Lookup(id string) *Requirement {
 	return s.byID[id]
 }
+
+// Suggest asks whether the requirement most like an unknown id was meant, or is "".
+func (s *Spec) Suggest(id string) string {
+	return NewSuggester(s.ids()).Hint(id)
+}

@@ -78,7 +78,17 @@ func (r *reader) explain(err error) {
 			}
 		}
 	}
-	hint := "a text with : # { [ * & ! | > % @ or ` in it needs quotes; items of one list need the same indentation"
+	if strings.Contains(message, "cannot start any token") || strings.Contains(message, "expected alphabetic or numeric") {
+		if col, c := r.badStart(last); col > 0 {
+			at(last, col, "put quotes around the text", "a text that has no quotes may not begin with %q", string(c))
+			return
+		}
+	}
+	hint := "put quotes around a text with \": \" or \" #\" in it, or that begins with one of [ ] { } * & ! | > % @ `"
+	if strings.Contains(message, "expected key") || strings.Contains(message, "'-' indicator") {
+		message = "this line does not go on with what stands above it (" + message + ")"
+		hint = "keys of one mapping and dashes of one list need the same indentation; a text with special characters needs quotes"
+	}
 	if strings.Contains(message, "unexpected end of stream") || strings.Contains(message, "unexpected document indicator") {
 		hint = "close the quotes that are opened here"
 		last = line
@@ -173,15 +183,28 @@ func (r *reader) secondColon(line int) int {
 	return utf8.RuneCountInString(text[:first+2+second]) + 1
 }
 
+// badStart is the column of a value on the line that begins with a character that YAML reserves, or 0.
+func (r *reader) badStart(line int) (col int, c rune) {
+	text := r.src.lineText(line)
+	m := valueStart.FindStringSubmatchIndex(text)
+	if m == nil {
+		return 0, 0
+	}
+	c, _ = utf8.DecodeRuneInString(text[m[2]:])
+	return utf8.RuneCountInString(text[:m[2]]) + 1, c
+}
+
+var valueStart = regexp.MustCompile("(?:^|: +|- +|\\[ *|, *)([@`%*&])")
+
 // What Markdown looks like. YAML comments look like headings, so no single sign is enough.
 var markdownSigns = []*regexp.Regexp{
-	regexp.MustCompile(`^#{1,6} +\S`),          // heading, with a blank line behind it
+	regexp.MustCompile(`^#{1,6} +\S`),           // heading, with a blank line behind it
 	regexp.MustCompile(`^(---+|\*\*\*+|___+)$`), // rule, with a blank line before it
-	regexp.MustCompile("^(```|~~~)"),           // fence
-	regexp.MustCompile(`^\s*[-*] \[[ xX]\] `),  // task
-	regexp.MustCompile(`^(\s*[-*] )?\*\*\S`),   // bold text
-	regexp.MustCompile(`^\|.*\|$`),             // table
-	regexp.MustCompile(`^(\* |\d+\. )\S`),      // list item
+	regexp.MustCompile("^(```|~~~)"),            // fence
+	regexp.MustCompile(`^\s*[-*] \[[ xX]\] `),   // task
+	regexp.MustCompile(`^(\s*[-*] )?\*\*\S`),    // bold text
+	regexp.MustCompile(`^\|.*\|$`),              // table
+	regexp.MustCompile(`^(\* |\d+\. )\S`),       // list item
 }
 
 var specificationKey = regexp.MustCompile(`^"?(specification|requirements)"?\s*:`)

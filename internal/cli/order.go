@@ -1,0 +1,328 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/order"
+	"ralph-loop/internal/plain"
+	"ralph-loop/internal/spec"
+)
+
+const orderName = "ralph-order"
+
+// Order runs ralph-order.
+func Order(p *Process, doc string, args []string) int {
+	o := &orderProgram{p}
+	format := func(values string) *urfave.StringFlag {
+		return &urfave.StringFlag{Name: "format", Value: "text", Usage: values}
+	}
+	ids := &urfave.BoolFlag{Name: "z", Usage: "print ids, each followed by a NUL byte"}
+	list := []urfave.Flag{&urfave.BoolFlag{Name: "all", Usage: "also what is done or skipped"}, format("text, tsv, json, dot or mermaid"), ids}
+	return p.run(&urfave.App{
+		Name:   orderName,
+		Flags:  list,
+		Action: o.list,
+		Commands: []*urfave.Command{
+			{Name: "list", Usage: "the requirements in order", Flags: list, Action: o.list},
+			{Name: "next", Usage: "the requirement to work on now", Flags: []urfave.Flag{format("text, tsv or json"), ids}, Action: o.next},
+			{Name: "ready", Usage: "all that could be worked on now", Flags: []urfave.Flag{format("text, tsv or json"), ids}, Action: o.ready},
+			{Name: "layers", Usage: "all requirements by layer", Flags: []urfave.Flag{format("text, tsv or json")}, Action: o.layers},
+			{Name: "check", Usage: "is the specification sound?", Action: o.check},
+			{Name: "why", Usage: "why a requirement is where it is", Action: o.why},
+			{Name: "show", Usage: "one requirement", Flags: []urfave.Flag{format("text, yaml or json")}, Action: o.show},
+		},
+	}, doc, args)
+}
+
+// orderProgram holds the verbs of ralph-order.
+type orderProgram struct{ *Process }
+
+// question is what every verb works on.
+type question struct {
+	graph    *order.Graph
+	states   order.States
+	warnings []spec.Problem
+}
+
+// ask reads the specification that the operand names ("" for none) and the states.
+func (o *orderProgram) ask(c *urfave.Context, operand string) (*question, error) {
+	g, warnings, err := o.graph(c.Context, operand)
+	if err != nil {
+		return nil, err
+	}
+	states, err := o.states(c.Context, operand, g.Spec())
+	if err != nil {
+		return nil, err
+	}
+	return &question{g, states, warnings}, nil
+}
+
+// askSpec is ask for the verbs whose one operand is SPEC; formats are the known ones.
+func (o *orderProgram) askSpec(c *urfave.Context, usage string, formats ...string) (*question, error) {
+	if err := oneOf("format", c.String("format"), formats...); err != nil {
+		return nil, err
+	}
+	if c.Bool("z") && c.String("format") != "text" {
+		return nil, exit.Misuse("leave one of them out", "-z prints ids and cannot be combined with --format %s", c.String("format"))
+	}
+	operands, err := o.operands(c, usage, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	operand := ""
+	if len(operands) == 1 {
+		operand = operands[0]
+	}
+	return o.ask(c, operand)
+}
+
+func (o *orderProgram) list(c *urfave.Context) error {
+	q, err := o.askSpec(c, "ralph-order [--all] [--format F] [-z] [list] [SPEC]", "text", "tsv", "json", "dot", "mermaid")
+	if err != nil {
+		return err
+	}
+	rows := q.graph.Rows(q.states)
+	switch c.String("format") {
+	case "dot":
+		return order.WriteDot(o.Stdout, rows)
+	case "mermaid":
+		return order.WriteMermaid(o.Stdout, rows)
+	}
+	if !c.Bool("all") {
+		rows = order.Unfinished(rows)
+	}
+	return o.write(c, q.graph, rows)
+}
+
+// write prints rows as --format and -z ask.
+func (o *orderProgram) write(c *urfave.Context, g *order.Graph, rows []order.Row) error {
+	switch format := c.String("format"); {
+	case c.Bool("z"):
+		for _, row := range rows {
+			if _, err := fmt.Fprintf(o.Stdout, "%s\x00", row.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	case format == "tsv":
+		return order.WriteTSV(o.Stdout, rows)
+	case format == "json":
+		return g.WriteJSON(o.Stdout, rows)
+	}
+	return order.WriteTable(o.Stdout, rows)
+}
+
+func (o *orderProgram) next(c *urfave.Context) error {
+	q, err := o.askSpec(c, "ralph-order next [--format F] [-z] [SPEC]", "text", "tsv", "json")
+	if err != nil {
+		return err
+	}
+	outlook, reason := q.graph.Outlook(q.states)
+	if outlook != order.SomeReady {
+		if c.String("format") == "json" {
+			if err := q.graph.WriteNextJSON(o.Stdout, nil, outlook, reason); err != nil {
+				return err
+			}
+		}
+		return nothingReady(outlook, reason)
+	}
+	rows := order.Select(q.graph.Rows(q.states), q.graph.Ready(q.states)[:1])
+	switch {
+	case c.String("format") == "json":
+		return q.graph.WriteNextJSON(o.Stdout, &rows[0], outlook, reason)
+	case c.String("format") == "text" && !c.Bool("z"):
+		_, err = fmt.Fprintln(o.Stdout, rows[0].ID)
+		return err
+	}
+	return o.write(c, q.graph, rows)
+}
+
+func (o *orderProgram) ready(c *urfave.Context) error {
+	q, err := o.askSpec(c, "ralph-order ready [--format F] [-z] [SPEC]", "text", "tsv", "json")
+	if err != nil {
+		return err
+	}
+	rows := order.Select(q.graph.Rows(q.states), q.graph.Ready(q.states))
+	if len(rows) > 0 || c.String("format") == "json" {
+		if err := o.write(c, q.graph, rows); err != nil {
+			return err
+		}
+	}
+	if len(rows) == 0 {
+		return nothingReady(q.graph.Outlook(q.states))
+	}
+	return nil
+}
+
+// nothingReady is the answer no, with where the whole stands.
+func nothingReady(outlook order.Outlook, reason string) error {
+	hint := ""
+	if outlook == order.Stuck {
+		hint = "ask 'ralph-order why REQ' about one of them"
+	}
+	return exit.Refuse(hint, "nothing is ready: %s", plain.Line(reason))
+}
+
+func (o *orderProgram) layers(c *urfave.Context) error {
+	q, err := o.askSpec(c, "ralph-order layers [--format F] [SPEC]", "text", "tsv", "json")
+	if err != nil {
+		return err
+	}
+	rows := q.graph.Rows(q.states)
+	switch c.String("format") {
+	case "tsv":
+		return order.WriteLayersTSV(o.Stdout, rows)
+	case "json":
+		return q.graph.WriteLayersJSON(o.Stdout)
+	}
+	return order.WriteLayersTable(o.Stdout, rows)
+}
+
+func (o *orderProgram) check(c *urfave.Context) error {
+	operands, err := o.operands(c, "ralph-order check [SPEC]", 0, 1)
+	if err != nil {
+		return err
+	}
+	q, err := o.ask(c, append(operands, "")[0])
+	if err != nil {
+		return err
+	}
+	for _, w := range append(q.warnings, q.graph.Spec().Large(maxPromptTokens)...) {
+		w.Message = "warning: " + w.Message
+		o.printProblem(w)
+	}
+	return nil
+}
+
+// maxPromptTokens is the default of prompt.max_tokens.
+const maxPromptTokens = 16000
+
+func (o *orderProgram) why(c *urfave.Context) error {
+	q, r, err := o.askRequirement(c, "ralph-order why REQ [SPEC]")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(o.Stdout, plain.Text(q.graph.Why(r.ID, q.states)))
+	return err
+}
+
+func (o *orderProgram) show(c *urfave.Context) error {
+	if err := oneOf("format", c.String("format"), "text", "yaml", "json"); err != nil {
+		return err
+	}
+	q, r, err := o.askRequirement(c, "ralph-order show [--format F] REQ [SPEC]")
+	if err != nil {
+		return err
+	}
+	switch c.String("format") {
+	case "yaml":
+		_, err = io.WriteString(o.Stdout, r.Source)
+		return err
+	case "json":
+		return q.graph.ShowJSON(o.Stdout, r, q.states)
+	}
+	return q.graph.ShowText(o.Stdout, r, q.states)
+}
+
+// askRequirement is ask for the verbs whose operands are REQ [SPEC].
+func (o *orderProgram) askRequirement(c *urfave.Context, usage string) (*question, *spec.Requirement, error) {
+	operands, err := o.operands(c, usage, 1, 2)
+	if err != nil {
+		return nil, nil, err
+	}
+	q, err := o.ask(c, append(operands, "")[1])
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := requirement(q.graph.Spec(), operands[0])
+	return q, r, err
+}
+
+// requirement finds a requirement that an operand names.
+func requirement(s *spec.Spec, id string) (*spec.Requirement, error) {
+	if r := s.Lookup(id); r != nil {
+		return r, nil
+	}
+	hint := s.Suggest(id)
+	if hint == "" {
+		hint = "'ralph-order list --all' prints the known ids"
+	}
+	return nil, exit.Fail(hint, "%q has no requirement %q", s.Name, id)
+}
+
+// graph reads and orders a specification; operand is its path, "-" for standard input or "" for the usual one.
+func (p *Process) graph(ctx context.Context, operand string) (*order.Graph, []spec.Problem, error) {
+	path, err := p.specPath(ctx, operand)
+	if err != nil {
+		return nil, nil, err
+	}
+	data, err := p.readInput(ctx, path, spec.MaxSize)
+	if err != nil {
+		return nil, nil, err
+	}
+	return order.Read(path, data)
+}
+
+// readInput reads a file, or standard input for "-", up to one byte more than limit. It returns when the context ends,
+// which a read from a terminal would not.
+func (p *Process) readInput(ctx context.Context, path string, limit int64) ([]byte, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		in := p.Stdin
+		if path != "-" {
+			name := path
+			if !filepath.IsAbs(name) {
+				name = filepath.Join(p.Dir, name)
+			}
+			f, err := os.Open(name)
+			if err != nil {
+				done <- result{err: err}
+				return
+			}
+			defer func() { _ = f.Close() }() // only read
+			in = f
+		}
+		var buf bytes.Buffer
+		if f, ok := in.(*os.File); ok {
+			if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+				buf.Grow(int(min(info.Size(), limit)) + bytes.MinRead)
+			}
+		}
+		_, err := buf.ReadFrom(io.LimitReader(in, limit+1))
+		done <- result{buf.Bytes(), err}
+	}()
+	select {
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	case r := <-done:
+		switch {
+		case errors.Is(r.err, fs.ErrNotExist):
+			return nil, exit.Fail("name a specification, or set RALPH_SPEC", "%q does not exist", path)
+		case r.err != nil:
+			return nil, exit.Fail("", "read %q: %w", path, r.err)
+		}
+		return r.data, nil
+	}
+}
+
+// printProblem writes a problem to stderr in the form that editors know, and its hint.
+func (p *Process) printProblem(problem spec.Problem) {
+	fmt.Fprintln(p.Stderr, plain.Line(problem.String()))
+	if problem.Hint != "" {
+		fmt.Fprintln(p.Stderr, "hint: "+plain.Line(problem.Hint))
+	}
+}

@@ -1,0 +1,5 @@
+package cli
+
+import "testing"
+
+func TestOrderScripts(t *testing.T) { runScripts(t, "order") }
