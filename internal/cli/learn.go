@@ -91,7 +91,7 @@ func (l *learnProgram) add(c *urfave.Context) error {
 	}
 	entry := learn.Entry{Text: text, Req: c.String("req"), Evidence: c.String("evidence"), Pinned: marked || c.Bool("permanent")}
 	var outcome learn.Outcome
-	err = place.change(c.Context, func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
+	err = place.change(c.Context, "", func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
 		outcome, expired, err = w.Add(entry, past, place.limits(), l.Now())
 		return expired, err
 	})
@@ -136,11 +136,14 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 		}
 		// The work stands without it: what an agent wrote must not stop the loop.
 		l.warn(learnName, "%v: nothing is learned from it", err)
-		return nil
+		report, data = &learn.Report{}, nil
 	}
-	from := learn.Source{Req: c.String("req"), Content: data}
+	from, err := place.source(c.String("req"), data)
+	if err != nil {
+		return err
+	}
 	var outcomes []learn.Outcome
-	err = place.change(c.Context, func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
+	err = place.change(c.Context, from.Req, func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
 		if c.Bool("unproven") {
 			return learn.Unproven(report, from, l.Now()), nil
 		}
@@ -177,7 +180,7 @@ func (l *learnProgram) list(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := loadWindows(c.Context, place.repo)
+	w, err := place.windows()
 	if err != nil {
 		return err
 	}
@@ -263,7 +266,7 @@ func (l *learnProgram) context(c *urfave.Context) error {
 	if c.IsSet("max-tokens") && c.Int("max-tokens") <= 0 {
 		return nil
 	}
-	w, err := loadWindows(c.Context, place.repo)
+	w, err := place.windows()
 	if err != nil {
 		return err
 	}
@@ -332,7 +335,7 @@ func (l *learnProgram) promote(c *urfave.Context) error {
 		return err
 	}
 	var outcome learn.Outcome
-	err = place.change(c.Context, func(w *learn.Windows, past []learn.HistoryEntry) ([]learn.HistoryEntry, error) {
+	err = place.change(c.Context, "", func(w *learn.Windows, past []learn.HistoryEntry) ([]learn.HistoryEntry, error) {
 		id, ok := w.Resolve(operands[0], past), false
 		if outcome, ok = w.Promote(id, past, l.Now()); !ok {
 			return nil, unknownLearning(operands[0])
@@ -354,7 +357,7 @@ func (l *learnProgram) why(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	w, err := loadWindows(c.Context, place.repo)
+	w, err := place.windows()
 	if err != nil {
 		return err
 	}

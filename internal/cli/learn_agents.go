@@ -137,7 +137,7 @@ func (l *learnProgram) agentsAppend(c *urfave.Context) error {
 
 // learnedBy are the permanent learnings that a requirement reported.
 func (l *learnPlace) learnedBy(ctx context.Context, id string) ([]string, error) {
-	w, err := loadWindows(ctx, l.repo)
+	w, err := l.windows()
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +161,7 @@ func (l *learnPlace) reportedBy(ctx context.Context, id string) (addition string
 		l.p.warn(learnName, "%v: %s gets no section", err, id)
 		return "", nil, nil
 	}
-	w, err := loadWindows(ctx, l.repo)
+	w, err := l.windows()
 	if err != nil {
 		return "", nil, err
 	}

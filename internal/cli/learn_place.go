@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
@@ -17,17 +18,42 @@ import (
 	"ralph-loop/internal/spec"
 )
 
-// loadWindows reads the learnings that are in force.
-func loadWindows(_ context.Context, repo *git.Repo) (*learn.Windows, error) {
-	return learn.LoadStore(repo.Sprint())
+// windows reads the learnings that are in force: the run's, or those of the file that serves until there is one.
+func (l *learnPlace) windows() (*learn.Windows, error) {
+	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	if err != nil {
+		return nil, err
+	}
+	if progress != nil {
+		return &progress.Learnings, nil
+	}
+	return learn.LoadStore(l.repo.Sprint())
 }
 
-// updateWindows lets change work on the learnings that are in force, and keeps what it makes of them.
-func updateWindows(ctx context.Context, repo *git.Repo, change func(*learn.Windows) error) error {
-	if err := makeSprint(repo); err != nil {
+// updateWindows lets change work on the learnings that are in force, and keeps what it makes of them. ingested is the
+// requirement whose report is taken in, or "".
+func (l *learnPlace) updateWindows(ctx context.Context, ingested string, change func(*learn.Windows) error) error {
+	if err := makeSprint(l.repo); err != nil {
 		return err
 	}
-	return learn.UpdateStore(ctx, repo.Sprint(), change)
+	ran, err := checkpoint.NewStore(l.repo, l.p.Now).UpdateLearnings(ctx, ingested, change)
+	if ran || err != nil {
+		return err
+	}
+	return learn.UpdateStore(ctx, l.repo.Sprint(), change)
+}
+
+// source says whose report is taken in: in a run, the attempt that the requirement was done with.
+func (l *learnPlace) source(id string, content []byte) (learn.Source, error) {
+	from := learn.Source{Req: id, Content: content}
+	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	if err != nil || progress == nil {
+		return from, err
+	}
+	if r := progress.Find(id); r != nil && r.Status == checkpoint.Done {
+		from.Run, from.Attempt = progress.Run, r.Attempts
+	}
+	return from, nil
 }
 
 // makeSprint makes the folder of the toolkit's own files, which hides itself from git.
@@ -108,9 +134,10 @@ func (l *learnPlace) history() ([]learn.HistoryEntry, error) {
 	return past, err
 }
 
-// change lets do work on the windows and the history. What do returns is appended to the history.
-func (l *learnPlace) change(ctx context.Context, do func(w *learn.Windows, past []learn.HistoryEntry) ([]learn.HistoryEntry, error)) error {
-	return updateWindows(ctx, l.repo, func(w *learn.Windows) error {
+// change lets do work on the windows and the history. What do returns is appended to the history. ingested is the
+// requirement whose report is taken in, or "".
+func (l *learnPlace) change(ctx context.Context, ingested string, do func(w *learn.Windows, past []learn.HistoryEntry) ([]learn.HistoryEntry, error)) error {
+	return l.updateWindows(ctx, ingested, func(w *learn.Windows) error {
 		past, err := l.history()
 		if err != nil {
 			return err
