@@ -138,7 +138,7 @@ func TestSourceIsVerbatim(t *testing.T) {
 		{"mapping keyed by id", "requirements:\n  # one\n  A:\n    title: x\n  # two\n  B: {title: y}\n  C: &c\n    title: z\n", []string{"  # one\n  A:\n    title: x\n", "  # two\n  B: {title: y}\n", "  C: &c\n    title: z\n"}},
 		{"flow mapping keyed by id", "requirements: {A: {title: x}, B: {title: 'y}'}}\n", []string{"A: {title: x}", "B: {title: 'y}'}"}},
 		{"criteria of a separate list", "requirements:\n- id: A\n- id: B\nacceptance_criteria:\n- id: AC-1\n  requirement: B\n  criteria: |\n    one\n- {AC-2: two, requirement: A}\n",
-			[]string{"- id: A\n- {AC-2: two, requirement: A}\n", "- id: B\n- id: AC-1\n  requirement: B\n  criteria: |\n    one\n"}},
+			[]string{"- id: A\n# its acceptance criterion from line 9:\n- {AC-2: two, requirement: A}\n", "- id: B\n# its acceptance criterion from line 5:\n- id: AC-1\n  requirement: B\n  criteria: |\n    one\n"}},
 		{"aliases bring what they stand for", "common: &c\n  - be fast\n  - |\n    be\n    small\nname: &n short\nother: 1\nrequirements:\n- id: A\n  rules: *c\n  title: *n\n- id: B\n  x: &x 1\n  y: *x\n",
 			[]string{"- id: A\n  rules: *c\n  title: *n\n# *c stands for (line 1):\ncommon: &c\n  - be fast\n  - |\n    be\n    small\n# *n stands for (line 6):\nname: &n short\n", "- id: B\n  x: &x 1\n  y: *x\n"}},
 		{"a document end", "---\nrequirements:\n- id: A\n...\n", []string{"- id: A\n"}},
