@@ -3,6 +3,7 @@ module ralph-loop
 go 1.26.0
 
 require (
+	github.com/gofrs/flock v0.13.2
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/urfave/cli/v2 v2.27.7
 	gopkg.in/yaml.v3 v3.0.1

@@ -17,7 +17,10 @@ var update = flag.Bool("update", false, "write the golden files and the scripts'
 
 // programs are the commands that scripts can run: the real programs, started as processes of their own.
 var programs = map[string]func(p *Process, doc string, args []string) int{
-	"ralph-order": Order,
+	"ralph-checkpoint": Checkpoint,
+	"ralph-gate":       Gate,
+	"ralph-learn":      Learn,
+	"ralph-order":      Order,
 }
 
 // repositoryVariable tells a program that runs as a process of this test binary where its help text is.

@@ -39,11 +39,19 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	name := "git " + e.Args[0]
+	name := "git " + verb(e.Args)
 	if text := strings.TrimSpace(e.Stderr); text != "" {
 		return name + ": " + text
 	}
 	return fmt.Sprintf("%s: exit code %d", name, e.Code)
+}
+
+// verb is the command among git's arguments, behind the settings.
+func verb(args []string) string {
+	for len(args) > 2 && args[0] == "-c" {
+		args = args[2:]
+	}
+	return args[0]
 }
 
 // CodeOf is the exit code of the call of git that err comes from, 0 for nil, -1 for any other error.
@@ -107,6 +115,11 @@ func withoutLocal(environ []string) []string {
 		out = append(out, kv)
 	}
 	return out
+}
+
+// Other finds another repository, a submodule for instance, with the same environment.
+func (r *Repo) Other(ctx context.Context, dir string) (*Repo, error) {
+	return Open(ctx, dir, withoutLocal(r.environ))
 }
 
 // WithIndex is the same worktree seen through another index file.
@@ -173,7 +186,7 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	}
 	if ctx.Err() != nil {
 		if context.Cause(ctx) == context.DeadlineExceeded {
-			return fmt.Errorf("git %s: %w after %s", name[0], context.DeadlineExceeded, Limit)
+			return fmt.Errorf("git %s: %w after %s", verb(name), context.DeadlineExceeded, Limit)
 		}
 		return context.Cause(ctx)
 	}
@@ -181,7 +194,7 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	if errors.As(err, &exited) {
 		return &Error{Args: name, Code: exited.ExitCode(), Stderr: stderr.String()}
 	}
-	return fmt.Errorf("git %s: %w", name[0], err)
+	return fmt.Errorf("git %s: %w", verb(name), err)
 }
 
 // Output is what a call of git prints.

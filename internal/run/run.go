@@ -142,6 +142,9 @@ func (c *Command) watch(ctx context.Context, exited <-chan error, outputs []*os.
 	}
 }
 
+// LookPath finds the program that a command of that name would run in dir with that environment.
+func LookPath(name, dir string, env []string) (string, error) { return lookPath(name, dir, env) }
+
 func size(files []*os.File) int64 {
 	var n int64
 	for _, f := range files {

@@ -1,0 +1,67 @@
+// ralph-gate - may this tree be committed?
+//
+//	ralph-gate [OPTIONS] [run]
+//	ralph-gate [--base REV] [--format text|tsv|json] diff
+//	ralph-gate plan
+//	ralph-gate coverage FILE...
+//	ralph-gate cache list|clear
+//
+// It judges the tree that would be committed, the git index, never the worktree: what is not staged counts for
+// nothing. The project's tools run in an exported copy of that tree. Nothing in the index, the worktree or the stash
+// is written.
+//
+// The tree is measured against HEAD. With nothing staged, as in CI, HEAD itself is judged, against the place where it
+// left the target branch (origin/HEAD, origin/main, origin/master, main, master), else against its parent.
+//
+// # Verbs
+//
+//	run       judge, and print one line a layer as it ends; this is what happens without a verb
+//	diff      what the tree adds: lines of tests, of implementation and of neither, by file
+//	plan      the commands that the gate would run, one a line behind the name of its layer
+//	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
+//	cache     list the kept answers, or clear them
+//
+// # Options
+//
+//	--base REV      measure against this commit; the environment's RALPH_BASE does the same
+//	--req ID        judge as the work on this requirement: its permissions hold, the configuration is the
+//	                baseline's, and protected files may not be touched
+//	--only NAMES    only these layers, separated by commas; "hook" stands for the layers that hook.layers in
+//	                ralph.yaml names, for a commit in the making, and stops at the first that does not pass
+//	--format F      text or json
+//	--digest FILE   on failure, write the findings there in at most 4 KB, for the next attempt's prompt
+//	-q, --quiet     print only the layers that do not pass
+//	--color WHEN    auto, always or never
+//	--version       print the version
+//
+// # Layers, in their order
+//
+//	L0         protected files, dependency and build folders, nested repositories, files over 5 MB, keys, .env;
+//	           holds a requirement's work back, and is a note on a person's commit
+//	L1b        test lines of all added lines of code: gate.test_ratio, 40 per cent
+//	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
+//	L2         all tests; at least one has to run
+//	L3         coverage of that very run: gate.coverage, 80 per cent
+//
+// Each is pass, fail, not-applicable or error; an error is never a pass. Go works without configuration. For anything
+// else ralph.yaml names the commands: gate.typecheck, gate.lint, gate.test, gate.test_reports (JUnit XML; TAP and the
+// output of go test are recognised by themselves) and gate.coverage_files.
+//
+// # Exit status
+//
+//	0        every layer passed or has nothing to do
+//	1        a layer failed
+//	2        the command line is wrong
+//	3        no layer failed, but one could not be decided; or there is no tree to judge
+//	128+n    ended by signal n; nothing that was started is left
+//
+// # Examples
+//
+//	git add -A && ralph-gate
+//	ralph-gate --base origin/main --format json | jq .result
+//	ralph-gate --only L1,L2
+//	ralph-gate diff
+//	cp hooks/pre-commit .git/hooks/
+//
+// The hook obeys RALPH_SKIP=1, and records each use in the git directory's ralph/skips.log.
+package main

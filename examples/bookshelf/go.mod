@@ -1,0 +1,3 @@
+module bookshelf
+
+go 1.26

@@ -1,0 +1,288 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
+)
+
+// Attempted is how one dispatch of an agent ended.
+type Attempted struct {
+	Number  int
+	Outcome string // ok, failed, timeout, crash, not-found
+	Changed bool   // there is work for the gate to judge
+	Tokens  int
+	Guessed bool // the agent did not say what it used
+	Seconds float64
+	Digest  string   // why there is nothing to judge
+	Notes   []string // what was put in order
+	Log     string
+}
+
+// keptRuns is of how many runs the attempts' logs are kept, and maxLogs how many bytes of them in all.
+const (
+	keptRuns = 10
+	maxLogs  = 200 << 20
+)
+
+// Attempt dispatches an agent for a requirement in work: the prompt on its stdin, a session of its own, a time limit.
+// When it has ended, so have its processes; then the repository is put in order and the index holds the work. Whether
+// the work is good only the gate says, whatever the agent's exit code.
+func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, timeout time.Duration, command []string) (*Attempted, error) {
+	if c.p == nil {
+		return nil, errNoRun()
+	}
+	if len(command) == 0 {
+		return nil, exit.Misuse("ralph-checkpoint attempt REQ -- COMMAND [ARGUMENT...]", "no command is given")
+	}
+	r, _, err := c.current(c.p, id)
+	if err != nil {
+		return nil, err
+	}
+	a := &Attempted{Number: r.Attempts + 1}
+	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), fmt.Sprint(a.Number))
+	if err := c.prepareAttempt(dir, prompt); err != nil {
+		return nil, err
+	}
+	// The event is recorded first: a state that does not allow an attempt must not pay for one.
+	err = c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		p.LastAttempt = nil
+		r.Steps.Isolate = c.stamp()
+		return c.set(r, Attempt)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.checkBaseline(); err != nil {
+		return nil, err
+	}
+	g, err := c.newGuard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ended, err := c.dispatch(ctx, id, a.Number, dir, timeout, command)
+	if err != nil {
+		return nil, err
+	}
+	a.Log, a.Seconds = filepath.Join(dir, "agent.log"), ended.Duration.Seconds()
+	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
+	// the repository cannot wait for that.
+	after := context.WithoutCancel(ctx)
+	if a.Notes, err = g.putInOrder(after, a.Number); err != nil {
+		return nil, fmt.Errorf("put the repository in order: %w", err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	if err := c.weigh(ctx, a, ended, command[0], dir); err != nil {
+		return nil, err
+	}
+	return a, c.recordAttempt(ctx, id, a)
+}
+
+// prepareAttempt makes the attempt's folder, stores the prompt in it and takes the last report away.
+func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
+	if err := c.store.EnsureSprint(); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("make the attempt's folder: %w", err)
+	}
+	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("take the last report away: %w", err)
+	}
+	f, err := os.Create(filepath.Join(dir, "prompt.txt"))
+	if err != nil {
+		return fmt.Errorf("keep the prompt: %w", err)
+	}
+	n, err := io.Copy(f, prompt)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		return fmt.Errorf("keep the prompt: %w", err)
+	}
+	if n == 0 {
+		// Some agents do nothing and call it success when they are asked nothing.
+		return exit.Misuse("scripts/ralph-prompt REQ composes one", "the prompt on stdin is empty")
+	}
+	return nil
+}
+
+// dispatch runs the agent.
+func (c *Checkpoint) dispatch(ctx context.Context, id string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
+	prompt, err := os.Open(filepath.Join(dir, "prompt.txt"))
+	if err != nil {
+		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
+	}
+	defer prompt.Close()
+	log, err := os.Create(filepath.Join(dir, "agent.log"))
+	if err != nil {
+		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
+	}
+	defer log.Close()
+	agent := run.Command{
+		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
+		ID:  fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), number, os.Getpid()),
+		Env: run.Environment(withoutToolkit(c.environ), "RALPH_REQ="+id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT="+c.ReportPath()),
+	}
+	watched, stop := run.WithParent(ctx)
+	defer stop()
+	return agent.Run(watched)
+}
+
+// withoutToolkit drops what would let an agent's own commits past the gate, or lead a nested agent astray.
+func withoutToolkit(environ []string) []string {
+	var out []string
+	for _, kv := range environ {
+		key, _, _ := strings.Cut(kv, "=")
+		switch key {
+		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_REPORT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT":
+			continue
+		}
+		out = append(out, kv)
+	}
+	return out
+}
+
+// weigh finds out what the attempt left: the outcome, the tokens, the tree.
+func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, name, dir string) error {
+	how := ""
+	switch {
+	case ended.Why == run.NotFound:
+		a.Outcome, how = "not-found", fmt.Sprintf("the agent %q was not found (exit code %d)", name, ended.Code)
+	case ended.Why == run.TimedOut:
+		a.Outcome, how = "timeout", fmt.Sprintf("the agent ran out of time after %.0f s", a.Seconds)
+	case ended.Why == run.IdledOut:
+		a.Outcome, how = "timeout", "the agent fell silent for longer than agent.idle_timeout"
+	case ended.Why == run.Flooded:
+		a.Outcome, how = "crash", "the agent printed more than 256 MB"
+	case ended.Why == run.Signaled || ended.Code >= 128:
+		a.Outcome, how = "crash", fmt.Sprintf("the agent ended by a signal (exit code %d)", ended.Code)
+	case ended.Code != 0:
+		a.Outcome, how = "failed", fmt.Sprintf("the agent ended with exit code %d", ended.Code)
+	default:
+		a.Outcome = "ok"
+	}
+	var err error
+	if a.Tokens, a.Guessed, err = usage(a.Log, filepath.Join(dir, "prompt.txt"), ended.Why); err != nil {
+		return err
+	}
+	if err := c.keepReport(dir); err != nil {
+		return err
+	}
+	user, err := c.userFiles(ctx)
+	if err != nil {
+		return err
+	}
+	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
+	tree, err := c.worktreeTree(ctx, c.p.Baseline, user)
+	if err != nil {
+		return fmt.Errorf("build the index: %w", err)
+	}
+	paths, err := c.changes(ctx, c.p.Baseline, tree)
+	if err != nil {
+		return err
+	}
+	a.Changed = len(slices.DeleteFunc(paths, func(p string) bool { return p == agentsmd.Name })) > 0
+	if err := c.setIndex(ctx, tree); err != nil {
+		return fmt.Errorf("build the index: %w", err)
+	}
+	if a.Changed {
+		return nil
+	}
+	if how == "" {
+		how = "the agent ended well"
+	}
+	a.Digest = fmt.Sprintf("no change: %s and left no change in the tree.\n", how)
+	if a.Outcome != "not-found" {
+		if last, err := lastLines(a.Log, 1024); err == nil && last != "" {
+			a.Digest += "Its last words:\n" + last
+		}
+	}
+	return nil
+}
+
+// keepReport copies the agent's report, bounded, beside its log.
+func (c *Checkpoint) keepReport(dir string) error {
+	f, err := os.Open(c.ReportPath())
+	if err != nil {
+		return nil // missing or unreadable: whoever reads the report says so
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	const most = 1 << 20
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil
+	}
+	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
+		return fmt.Errorf("keep the report: %w", err)
+	}
+	return nil
+}
+
+func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted) error {
+	err := c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		r.Steps.Dispatch = c.stamp()
+		r.Tokens += a.Tokens
+		r.Seconds += a.Seconds
+		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
+		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
+		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.pruneRuns()
+}
+
+// pruneRuns removes the attempts of old runs: the names of runs sort by their time.
+func (c *Checkpoint) pruneRuns() error {
+	root := filepath.Join(c.repo.Sprint(), "runs")
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil
+	}
+	var total int64
+	for i, kept := len(entries)-1, 0; i >= 0; i, kept = i-1, kept+1 {
+		dir := filepath.Join(root, entries[i].Name())
+		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				if info, err := d.Info(); err == nil {
+					total += info.Size()
+				}
+			}
+			return nil
+		})
+		if kept > 0 && (kept >= keptRuns || total > maxLogs) {
+			if err := os.RemoveAll(dir); err != nil {
+				return fmt.Errorf("remove the logs of an old run: %w", err)
+			}
+		}
+	}
+	return nil
+}

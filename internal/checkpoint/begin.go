@@ -1,0 +1,459 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/learn"
+	"ralph-loop/internal/spec"
+)
+
+// BeginOptions are the user's wishes at a start.
+type BeginOptions struct {
+	MaxIterations int    // 0: as configured
+	Branch        string // make or insist on this branch; "": the one that is checked out
+	Resume        bool   // there must be an open run
+	RedoChanged   bool   // done requirements whose text changed become pending
+	KeepChanged   bool   // they stay done
+}
+
+// Begin starts a run or continues the open one. Everything that would make the loop's work worthless is found here,
+// before any agent is paid: a dirty tree, a branch that moved, a specification that changed, a red baseline. It gives
+// the ids of requirements that are done and not settled, since a crash came between.
+func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []string, err error) {
+	if o.Resume && (c.p == nil || !c.p.open()) {
+		return nil, exit.Refuse("start without --resume", "there is no open run to resume")
+	}
+	if err := c.refuseUnfinishedGit(ctx); err != nil {
+		return nil, err
+	}
+	continued := c.p != nil && c.p.open()
+	if continued {
+		if err := c.pickUp(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.refuseDirty(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.chooseBranch(ctx, o.Branch); err != nil {
+		return nil, err
+	}
+	head, err := c.firstCommit(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.nextProgress(ctx, o, head, continued)
+	if err != nil {
+		return nil, err
+	}
+	c.p = p
+	if err := c.rebuildBlocks(p); err != nil {
+		return nil, err
+	}
+	if err := c.noteUntracked(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.gateBaseline(ctx, head); err != nil {
+		return nil, err
+	}
+	if err := c.saveBegin(ctx, p); err != nil {
+		return nil, err
+	}
+	for _, r := range p.Requirements {
+		if r.Status == Done && r.Commit != "" && (r.Steps.Learnings.IsZero() || r.Steps.State.IsZero()) && r.Number > 0 {
+			unsettled = append(unsettled, r.ID)
+		}
+	}
+	return unsettled, nil
+}
+
+// saveBegin writes the state that Begin made. The serial must not fall behind that of the file it replaces.
+func (c *Checkpoint) saveBegin(ctx context.Context, p *Progress) error {
+	err := c.store.Update(ctx, func(old *Progress) (*Progress, error) {
+		if old != nil {
+			p.Serial = old.Serial
+		}
+		return p, nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.checkBaseline()
+}
+
+// pickUp continues where an open run stopped: a commit that was made and not recorded is found, and the half-done work
+// of an interrupted attempt is put aside.
+func (c *Checkpoint) pickUp(ctx context.Context) error {
+	branch, err := c.repo.Branch(ctx)
+	if err != nil {
+		return err
+	}
+	if branch != c.p.Branch {
+		return exit.Refuse(backTo(c.p), "the open run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
+	}
+	if err := c.resolveIntent(ctx); err != nil {
+		return err
+	}
+	r := c.p.Find(c.p.Req.Current)
+	if r == nil || !r.working() {
+		return nil
+	}
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	// Somebody may have committed since: the tree to clean to is then that commit's.
+	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID)
+	if err != nil {
+		return err
+	}
+	if ref != "" {
+		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
+	}
+	return c.update(ctx, func(p *Progress) error {
+		p.Baseline, p.LastAttempt = head, nil
+		return nil
+	})
+}
+
+func nameOf(ref string) string {
+	if ref == "" {
+		return "a detached HEAD"
+	}
+	return strings.TrimPrefix(ref, "refs/heads/")
+}
+
+func backTo(p *Progress) string {
+	if p.Branch == "" {
+		return "git checkout --detach " + p.Baseline + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+	}
+	return "git switch " + nameOf(p.Branch) + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+}
+
+// refuseUnfinishedGit refuses a repository in the middle of a merge or the like, and a sparse checkout, where the files
+// that are not there would look deleted.
+func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
+	interrupted := c.p != nil && c.p.open() && c.p.Find(c.p.Req.Current) != nil && c.p.Find(c.p.Req.Current).working()
+	for _, name := range operations {
+		if name == "MERGE_MSG" || interrupted {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(c.repo.GitDir, name)); err == nil {
+			return exit.Refuse("finish or abort it first", "git is in the middle of an operation (%s)", name)
+		}
+	}
+	sparse, err := c.repo.Line(ctx, "config", "--type=bool", "--default=false", "core.sparseCheckout")
+	if err != nil {
+		return err
+	}
+	if sparse == "true" {
+		return exit.Refuse("git sparse-checkout disable", "this is a sparse checkout: files that are not there would be taken for deleted")
+	}
+	return nil
+}
+
+// refuseDirty refuses changes of tracked files, staged or not, and names them. Flags in the user's index that hide
+// changes hide nothing here: the files are compared with HEAD on an index of our own.
+func (c *Checkpoint) refuseDirty(ctx context.Context) error {
+	base, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if base == "" {
+		if base, err = c.repo.EmptyTree(ctx); err != nil {
+			return err
+		}
+	}
+	indexTree, err := c.repo.IndexTree(ctx)
+	if err != nil {
+		return fmt.Errorf("read the index: %w", err)
+	}
+	staged, err := c.changes(ctx, base, indexTree)
+	if err != nil {
+		return err
+	}
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", base); err != nil {
+		return err
+	}
+	if _, err := private.Output(ctx, "add", "-u", "--", "."); err != nil {
+		return err
+	}
+	tree, err := private.Line(ctx, "write-tree")
+	if err != nil {
+		return err
+	}
+	unstaged, err := c.changes(ctx, base, tree)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, path := range staged {
+		lines = append(lines, fmt.Sprintf("staged: %q", path))
+	}
+	for _, path := range unstaged {
+		if !contains(staged, path) {
+			lines = append(lines, fmt.Sprintf("changed: %q", path))
+		}
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	if more := len(lines) - 20; more > 0 {
+		lines = append(lines[:20], fmt.Sprintf("and %d more", more))
+	}
+	return exit.Refuse("commit or stash them: the loop commits whole trees", "tracked files are changed:\n  %s", strings.Join(lines, "\n  "))
+}
+
+// chooseBranch makes the branch that the user wants the run on, or insists that it is checked out.
+func (c *Checkpoint) chooseBranch(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	ref := "refs/heads/" + name
+	branch, err := c.repo.Branch(ctx)
+	if err != nil || branch == ref {
+		return err
+	}
+	if _, err := c.repo.Output(ctx, "check-ref-format", "--branch", name); err != nil {
+		return exit.Misuse("see git check-ref-format", "%q is no name for a branch", name)
+	}
+	there, err := c.repo.Commit(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if there != "" {
+		return exit.Refuse("git switch "+name, "the branch %q is there and is not checked out", name)
+	}
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if head != "" {
+		if err := c.repo.SetRef(ctx, ref, head, "ralph-checkpoint: begin"); err != nil {
+			return err
+		}
+	}
+	// The new branch has HEAD's own tree: neither index nor files change.
+	_, err = c.repo.Output(ctx, "symbolic-ref", "-m", "ralph-checkpoint: begin", "HEAD", ref)
+	return err
+}
+
+// firstCommit gives HEAD; an unborn branch gets an empty commit, so that there is something to measure against.
+func (c *Checkpoint) firstCommit(ctx context.Context) (string, error) {
+	head, err := c.repo.Head(ctx)
+	if err != nil || head != "" {
+		return head, err
+	}
+	tree, err := c.repo.EmptyTree(ctx)
+	if err != nil {
+		return "", err
+	}
+	commit, err := c.repo.Line(ctx, "commit-tree", tree, "-m", "Begin")
+	if err != nil {
+		return "", exit.Fail("git config user.name and user.email say who commits", "make the first commit: %w", err)
+	}
+	c.say("the branch had no commit: an empty first one is made")
+	return commit, c.repo.SetRef(ctx, "HEAD", commit, "ralph-checkpoint: begin")
+}
+
+// nextProgress is the state that the run begins or goes on with: the specification as it stands, and what is known of
+// its requirements.
+func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head string, continued bool) (*Progress, error) {
+	branch, err := c.repo.Branch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	old := c.p
+	if old != nil && len(old.Requirements) > 0 && !c.sameSprint(old) {
+		if err := c.archive(old); err != nil {
+			return nil, err
+		}
+		old, continued = nil, false
+	}
+	p := &Progress{Run: newRunID(c.now()), BaseCommit: head, Branch: branch, Baseline: head, MaxIterations: c.cfg.MaxIterations, Specification: c.specRel}
+	if old == nil {
+		// What a person told ralph-learn before the first run.
+		w, err := learn.LoadStore(c.repo.Sprint())
+		if err != nil {
+			return nil, err
+		}
+		p.Learnings = *w
+	}
+	if old != nil {
+		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
+	}
+	if continued {
+		*p = *old
+		p.Specification = c.specRel
+	}
+	if o.MaxIterations > 0 {
+		p.MaxIterations = o.MaxIterations
+	}
+	event := RunBegin
+	if old != nil {
+		p.Req.Status = old.Req.Status
+	}
+	if continued {
+		event = RunContinue
+	}
+	if err := p.move(event); err != nil {
+		return nil, err
+	}
+	if !continued {
+		p.Req.Current = ""
+	}
+	p.Cost.Threshold = c.cfg.Cost.Threshold
+	p.Order = c.graph.Order()
+	if p.Requirements, err = c.reconcile(old, o, continued); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// sameSprint reports whether the state belongs to this specification: at least one recorded text is still in it.
+func (c *Checkpoint) sameSprint(old *Progress) bool {
+	hashes := map[string]bool{}
+	for _, req := range c.graph.Spec().Requirements {
+		hashes[req.Hash()] = true
+	}
+	for _, r := range old.Requirements {
+		if hashes[r.SpecHash] {
+			return true
+		}
+	}
+	return false
+}
+
+// archive moves the state of another specification out of the way, under its run's name.
+func (c *Checkpoint) archive(old *Progress) error {
+	data, err := encode(old)
+	if err != nil {
+		return err
+	}
+	name := "progress-" + old.Run + ".log"
+	if err := atomicfile.Write(filepath.Join(c.repo.Sprint(), name), data); err != nil {
+		return err
+	}
+	for _, path := range []string{c.store.path(), c.store.copy()} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("archive the old state: %w", err)
+		}
+	}
+	c.say("the specification is a new one: the old state is kept as %s", name)
+	return nil
+}
+
+// reconcile gives the requirements of the specification with what is known of them. Done belongs to an id with its
+// text: a done one whose text changed needs the user's word.
+func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([]*Requirement, error) {
+	var list []*Requirement
+	var changed []string
+	for _, id := range c.graph.Order() {
+		req := c.graph.Spec().Lookup(id)
+		hash := req.Hash()
+		var r *Requirement
+		if old != nil {
+			r = old.Find(id)
+		}
+		if r == nil {
+			r = &Requirement{ID: id, Status: Pending, SpecHash: hash, Since: c.stamp()}
+			switch req.Status {
+			case spec.Done:
+				r.Status, r.Reason = Done, "done by the user's word in "+c.specRel
+			case spec.Skipped:
+				r.Status, r.Reason = Skipped, "skipped by the user's word in "+c.specRel
+			}
+			list = append(list, r)
+			continue
+		}
+		copied := *r
+		r = &copied
+		if !continued {
+			r.Number = 0
+		}
+		if r.SpecHash != hash && r.Status == Done {
+			switch {
+			case o.RedoChanged:
+				if err := c.set(r, Reopen); err != nil {
+					return nil, err
+				}
+				r.Commit, r.Attempts, r.Digests, r.SpecHash, r.Steps, r.Gate = "", 0, nil, hash, Steps{}, ""
+			case o.KeepChanged:
+				r.SpecHash = hash
+			default:
+				changed = append(changed, id)
+			}
+		} else if r.SpecHash != hash {
+			r.SpecHash = hash
+		}
+		list = append(list, r)
+	}
+	if len(changed) > 0 {
+		return nil, exit.Refuse("--redo-changed does them again, --keep-changed leaves them done", "the text of done requirements changed: %s", strings.Join(changed, ", "))
+	}
+	return list, nil
+}
+
+// noteUntracked stores the user's untracked files and names them.
+func (c *Checkpoint) noteUntracked(ctx context.Context) error {
+	all, large, err := c.storeUntracked(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	shown := all
+	if len(shown) > 5 {
+		shown = shown[:5]
+	}
+	names := make([]string, len(shown))
+	for i, path := range shown {
+		names[i] = fmt.Sprintf("%q", path)
+	}
+	more := ""
+	if len(all) > len(shown) {
+		more = fmt.Sprintf(" and %d more", len(all)-len(shown))
+	}
+	c.say("%d untracked files are left alone, never committed, and put back if an attempt changes them: %s%s", len(all), strings.Join(names, ", "), more)
+	for _, path := range large {
+		c.say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
+	}
+	return nil
+}
+
+// gateBaseline refuses to begin on a tree that fails: every attempt would be blamed for it.
+func (c *Checkpoint) gateBaseline(ctx context.Context, head string) error {
+	tree, err := c.repo.Tree(ctx, head)
+	if err != nil {
+		return err
+	}
+	v, err := c.judge(ctx, head, tree, nil, []string{"L1", "L2", "L3"})
+	if err != nil {
+		return fmt.Errorf("gate the baseline: %w", err)
+	}
+	if v.Passed() {
+		return nil
+	}
+	for _, l := range v.Layers {
+		switch {
+		case l.Result == gate.Error:
+			return exit.Fail(l.Advice, "the baseline cannot be judged: %s: %s\n%s", l.Name, l.Summary, v.Digest())
+		case l.Name == "L3" && l.Result == gate.Fail:
+			return exit.Refuse("write the missing tests, or lower it: 'gate: {coverage: N}', or 'gate: {coverage: no-decrease}' in ralph.yaml",
+				"the baseline's coverage is under the threshold, so no attempt could pass: %s", l.Summary)
+		}
+	}
+	return exit.Refuse("mend it and commit, then start again: no agent was called", "the tree is red before the run:\n%s", strings.TrimSpace(v.Digest()))
+}

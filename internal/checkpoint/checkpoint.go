@@ -1,0 +1,205 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/order"
+	"ralph-loop/internal/spec"
+)
+
+// Checkpoint is the state of one worktree with what is needed to change it.
+type Checkpoint struct {
+	repo    *git.Repo
+	cfg     *config.Config
+	graph   *order.Graph
+	specRel string // the specification, relative to the worktree's top, with slashes
+	store   *Store
+	environ []string
+	now     func() time.Time
+	say     func(format string, args ...any) // a line for the user, on stderr
+
+	p *Progress // as last read or written; nil: there never was a run
+}
+
+// Options are what Open needs.
+type Options struct {
+	Repo    *git.Repo
+	Config  *config.Config
+	Graph   *order.Graph
+	Spec    string // the specification's path, relative to the worktree's top
+	Environ []string
+	Now     func() time.Time
+	Say     func(format string, args ...any)
+}
+
+// Open reads the state. A worktree without one is fine; a damaged one is an error.
+func Open(o Options) (*Checkpoint, error) {
+	c := Blank(o)
+	var err error
+	c.p, err = c.store.Load()
+	return c, err
+}
+
+// Blank is a checkpoint whose state was not read: for Recover, where it may be damaged.
+func Blank(o Options) *Checkpoint {
+	c := &Checkpoint{repo: o.Repo, cfg: o.Config, graph: o.Graph, specRel: filepath.ToSlash(o.Spec), environ: o.Environ, now: o.Now, say: o.Say}
+	c.store = NewStore(o.Repo, o.Now)
+	return c
+}
+
+// AgentTimeout is the configured limit of one attempt.
+func (c *Checkpoint) AgentTimeout() time.Duration { return time.Duration(c.cfg.Agent.Timeout) }
+
+// Progress is the state as it was last read or written, or nil.
+func (c *Checkpoint) Progress() *Progress { return c.p }
+
+// ReportPath is where an agent leaves its report.
+func (c *Checkpoint) ReportPath() string { return filepath.Join(c.repo.Sprint(), "report.yaml") }
+
+// update is one read-modify-write of the state. An error of change leaves it as it was.
+func (c *Checkpoint) update(ctx context.Context, change func(*Progress) error) error {
+	return c.store.Update(ctx, func(p *Progress) (*Progress, error) {
+		if p == nil {
+			return nil, errNoRun()
+		}
+		if err := change(p); err != nil {
+			return nil, err
+		}
+		c.p = p
+		return p, nil
+	})
+}
+
+func errNoRun() error {
+	return exit.Refuse("'ralph-checkpoint begin', or scripts/ralph-loop, starts one", "there is no run")
+}
+
+// entry is the state of a requirement that the specification and the run know.
+func (c *Checkpoint) entry(p *Progress, id string) (*Requirement, *spec.Requirement, error) {
+	req := c.graph.Spec().Lookup(id)
+	if req == nil {
+		return nil, nil, exit.Refuse("'ralph-order list --all' shows the ids", "%q is not in %s", id, c.specRel)
+	}
+	r := p.Find(id)
+	if r == nil {
+		return nil, nil, exit.Refuse("the next 'ralph-checkpoint begin' takes it in", "%q is not in the run: it was added to %s since", id, c.specRel)
+	}
+	return r, req, nil
+}
+
+// current is the entry of id, which must be the one in work.
+func (c *Checkpoint) current(p *Progress, id string) (*Requirement, *spec.Requirement, error) {
+	r, req, err := c.entry(p, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if p.Req.Current != id || !r.working() {
+		return nil, nil, exit.Refuse(legal(r), "%s is %s, not in work", id, r.describe())
+	}
+	return r, req, nil
+}
+
+// set moves a requirement and notes when.
+func (c *Checkpoint) set(r *Requirement, e Event) error {
+	if err := r.move(e); err != nil {
+		return err
+	}
+	r.Since = c.stamp()
+	return nil
+}
+
+// stamp is the present time as it is recorded: UTC, whole seconds.
+func (c *Checkpoint) stamp() time.Time { return c.now().UTC().Truncate(time.Second) }
+
+// rebuildBlocks blocks what lies behind a blocked requirement, with the chain, and frees what no longer does.
+func (c *Checkpoint) rebuildBlocks(p *Progress) error {
+	// A state blocked from upstream must not keep another one blocked: look at the own failures alone.
+	states := p.States()
+	for _, r := range p.Requirements {
+		if r.Status != Pending && (r.Status != Blocked || len(r.BlockedBy) == 0) {
+			continue
+		}
+		chain := c.graph.BlockedBy(r.ID, states)
+		switch {
+		case len(chain) > 0 && r.Status == Pending:
+			if err := c.set(r, AutoBlock); err != nil {
+				return err
+			}
+			r.BlockedBy = chain
+		case len(chain) > 0:
+			r.BlockedBy = chain
+		case r.Status == Blocked:
+			if err := c.set(r, AutoUnblock); err != nil {
+				return err
+			}
+			r.BlockedBy = nil
+		}
+	}
+	return nil
+}
+
+// baselinePath is the file that tells other tools the current requirement's baseline.
+func (c *Checkpoint) baselinePath() string {
+	return filepath.Join(filepath.Dir(c.repo.Sprint()), "last-req-baseline.txt")
+}
+
+func (c *Checkpoint) writeBaseline(hash string) error {
+	if err := c.store.EnsureSprint(); err != nil {
+		return err
+	}
+	return atomicfile.Write(c.baselinePath(), []byte(hash+"\n"))
+}
+
+// checkBaseline restores the baseline file where it is not what the state says; the state is never guessed from it.
+func (c *Checkpoint) checkBaseline() error {
+	data, err := os.ReadFile(c.baselinePath())
+	if err == nil && string(data) == c.p.Baseline+"\n" {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the baseline: %w", err)
+	}
+	if err == nil {
+		c.say("warning: last-req-baseline.txt said %q; restored to %s from the checkpoint", strings.TrimSpace(string(bytes.ToValidUTF8(data, []byte("?")))), c.p.Baseline)
+	}
+	return c.writeBaseline(c.p.Baseline)
+}
+
+// judge asks the gate about a tree.
+func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Requirement, only []string) (*gate.Verdict, error) {
+	cfg, err := c.trusted(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	return gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Only: only, Now: c.now})
+}
+
+// trusted is the configuration as the baseline has it: an agent's edit of it must not guard the agent's own work.
+func (c *Checkpoint) trusted(ctx context.Context, base string) (*config.Config, error) {
+	data, _, err := c.repo.File(ctx, base, config.File)
+	if err != nil {
+		return nil, err
+	}
+	return config.Read(config.File, data)
+}
+
+func newRunID(now time.Time) string {
+	var b [2]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return now.UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(b[:])
+}

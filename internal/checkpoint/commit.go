@@ -1,0 +1,297 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/spec"
+)
+
+// The trailers of the loop's commits. They are claims: recover alone reads them, and checks them.
+const (
+	TrailerReq  = "Ralph-Req"
+	TrailerTree = "Ralph-Tree"
+	TrailerHash = "Ralph-Spec-Hash"
+	TrailerGate = "Ralph-Gate"
+	TrailerRun  = "Ralph-Run"
+)
+
+// hookTries is how often a commit is made anew because a hook rewrote files.
+const hookTries = 2
+
+// Pass commits the index as the requirement's work, if the gate passes that very tree, and marks it done.
+func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err error) {
+	r, _, err := c.mustBeAttempted(id)
+	if err != nil {
+		return "", err
+	}
+	last := c.p.LastAttempt
+	if last == nil || last.Req != id || last.Number != r.Attempts+1 {
+		return "", exit.Refuse("ralph-checkpoint attempt "+id+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", id, r.Attempts+1)
+	}
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
+	if head != c.p.Baseline {
+		return "", exit.Refuse("start the loop again: it goes on from there", "HEAD moved from the baseline %.12s to %.12s while %s was in work", c.p.Baseline, head, id)
+	}
+	tree, err := c.repo.IndexTree(ctx)
+	if err != nil {
+		return "", err
+	}
+	baseTree, err := c.repo.Tree(ctx, c.p.Baseline)
+	if err != nil {
+		return "", err
+	}
+	if tree == baseTree {
+		return "", exit.Refuse("ralph-checkpoint fail "+id, "%s: the index holds no change", id)
+	}
+	return c.commit(ctx, id, c.p.Baseline, tree, Pass)
+}
+
+// commit gates a tree for a requirement, commits it and records it as done by that event.
+func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Event) (string, error) {
+	req := c.graph.Spec().Lookup(id)
+	for try := 0; ; try++ {
+		v, err := c.judge(ctx, base, tree, req, nil)
+		if err != nil {
+			return "", err
+		}
+		if !v.Passed() {
+			code := exit.Refuse
+			if v.ExitCode() == exit.Error {
+				code = exit.Fail
+			}
+			return "", code(fmt.Sprintf("ralph-gate --req %s run", id), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
+		}
+		parent, err := c.repo.Head(ctx)
+		if err != nil {
+			return "", err
+		}
+		message, err := c.message(ctx, req, tree, v)
+		if err != nil {
+			return "", err
+		}
+		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer()}
+		err = c.update(ctx, func(p *Progress) error {
+			if r := p.Find(id); r != nil {
+				r.Steps.Regression = c.stamp()
+			}
+			p.Intent = intent
+			return nil
+		})
+		if err != nil {
+			return "", err
+		}
+		made, output, err := c.gitCommit(ctx, intent)
+		if err != nil {
+			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, err, output))
+		}
+		madeTree, err := c.repo.Tree(ctx, made)
+		if err != nil {
+			return "", err
+		}
+		if madeTree == tree {
+			return made, c.recordDone(ctx, intent, made, event)
+		}
+		// A hook rewrote files: what is committed must be what was judged.
+		if err := c.repo.SetRef(ctx, "HEAD", parent, "ralph-checkpoint: a hook rewrote files"); err != nil {
+			return "", err
+		}
+		if try == hookTries {
+			return "", c.dropIntent(ctx, exit.Refuse("let the hook check and not rewrite, or run the formatter before the loop", "%s: a commit hook rewrote files %d times", id, try+1))
+		}
+		c.say("%s: a commit hook rewrote files; the new tree is judged again", id)
+		tree = madeTree
+		if err := c.setIndex(ctx, tree); err != nil {
+			return "", err
+		}
+	}
+}
+
+// gitCommit commits the index with the user's hooks, and gives the commit and what was printed. A commit that was made
+// although git reports a failure (a failing post-commit hook, a kill) counts.
+func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output string, err error) {
+	file, done, err := tempFile("ralph-message-", []byte(in.Message))
+	if err != nil {
+		return "", "", err
+	}
+	defer done()
+	var out bytes.Buffer
+	err = c.repo.Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
+	if headErr != nil {
+		return "", "", headErr
+	}
+	if head != in.Parent {
+		parent, parentErr := c.repo.Commit(context.WithoutCancel(ctx), head+"^")
+		if parentErr == nil && parent == in.Parent {
+			return head, out.String(), nil
+		}
+	}
+	if err == nil {
+		err = fmt.Errorf("HEAD is at %.12s after the commit, whose parent should be %.12s", head, in.Parent)
+	}
+	return "", clip(out.String(), maxDigest/2), err
+}
+
+func (c *Checkpoint) dropIntent(ctx context.Context, cause error) error {
+	err := c.update(ctx, func(p *Progress) error {
+		p.Intent = nil
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return cause
+}
+
+// recordDone marks the requirement of an intent done in the commit that was made for it.
+func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, event Event) error {
+	return c.update(ctx, func(p *Progress) error {
+		r, req, err := c.entry(p, in.Req)
+		if err != nil {
+			return err
+		}
+		if err := c.set(r, event); err != nil {
+			return err
+		}
+		if event == Pass {
+			r.Attempts++
+		}
+		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
+		r.Steps.Resolve = c.stamp()
+		p.Intent, p.LastAttempt = nil, nil
+		return c.rebuildBlocks(p)
+	})
+}
+
+// resolveIntent settles a commit that was about to be made when the program ended: it is looked for before anything
+// else is done.
+func (c *Checkpoint) resolveIntent(ctx context.Context) error {
+	in := c.p.Intent
+	if in == nil {
+		return nil
+	}
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	found := ""
+	if head != in.Parent {
+		parent, err := c.repo.Commit(ctx, head+"^")
+		if err != nil {
+			return err
+		}
+		tree, err := c.repo.Tree(ctx, head)
+		if err != nil {
+			return err
+		}
+		body, err := c.repo.Output(ctx, "log", "-1", "--format=%B", head)
+		if err != nil {
+			return err
+		}
+		if parent == in.Parent && strings.Contains(string(body), TrailerRun+": "+c.p.Run) {
+			if tree == in.Tree {
+				found = head
+			} else if err := c.repo.SetRef(ctx, "HEAD", in.Parent, "ralph-checkpoint: a hook rewrote files"); err != nil {
+				return err
+			}
+		}
+	}
+	if found == "" {
+		return c.dropIntent(ctx, nil)
+	}
+	r := c.p.Find(in.Req)
+	event := Pass
+	if r != nil && r.Status == Blocked {
+		event = DecideManual
+	}
+	c.say("%s: its commit %.12s was made before the interruption; it is done", in.Req, found)
+	return c.recordDone(ctx, in, found, event)
+}
+
+// message is the commit message: the subject as configured, then the trailers.
+func (c *Checkpoint) message(ctx context.Context, req *spec.Requirement, tree string, v *gate.Verdict) (string, error) {
+	trailers := []string{
+		TrailerReq + ": " + oneLine(req.ID), TrailerTree + ": " + tree, TrailerHash + ": " + req.Hash(),
+		TrailerGate + ": " + v.Trailer(), TrailerRun + ": " + c.p.Run,
+	}
+	return c.compose(ctx, req, trailers)
+}
+
+func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailers []string) (string, error) {
+	subject := strings.NewReplacer("{id}", oneLine(req.ID), "{title}", oneLine(req.Title)).Replace(c.cfg.Commit.Subject)
+	args := []string{"interpret-trailers", "--no-divider", "--where", "end", "--if-exists", "add"}
+	for _, t := range trailers {
+		args = append(args, "--trailer", t)
+	}
+	out, err := c.repo.Input(ctx, []byte(strings.TrimSpace(subject)+"\n"), args...)
+	return string(out), err
+}
+
+// Preview is the commit message that a requirement's work would get, with the figures that are not known yet left open.
+func (c *Checkpoint) Preview(ctx context.Context, id string) (string, error) {
+	req := c.graph.Spec().Lookup(id)
+	if req == nil {
+		return "", exit.Refuse("'ralph-order list --all' shows the ids", "%q is not in %s", id, c.specRel)
+	}
+	return c.compose(ctx, req, []string{
+		TrailerReq + ": " + oneLine(id), TrailerTree + ": <tree>", TrailerHash + ": " + req.Hash(),
+		TrailerGate + ": <verdict>", TrailerRun + ": <run>",
+	})
+}
+
+// oneLine makes text fit a line: line breaks and other control characters become spaces.
+func oneLine(text string) string {
+	return strings.TrimSpace(strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, text))
+}
+
+// bounded keeps the first bytes of what is written and forgets the rest.
+type bounded struct {
+	buf  *bytes.Buffer
+	most int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.most - b.buf.Len(); room > 0 {
+		b.buf.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// lastStable is the newest commit that the gate passed in this run, else the one that the run began at.
+func (c *Checkpoint) lastStable(ctx context.Context) (string, error) {
+	stable := c.p.BaseCommit
+	for _, r := range c.p.Requirements {
+		if r.Status != Done || r.Commit == "" || r.Commit == stable {
+			continue
+		}
+		newer, err := c.repo.IsAncestor(ctx, stable, r.Commit)
+		if git.CodeOf(err) > 1 {
+			continue // rebased or squashed away
+		}
+		if err != nil {
+			return "", err
+		}
+		reached, err := c.repo.IsAncestor(ctx, r.Commit, "HEAD")
+		if err != nil {
+			return "", err
+		}
+		if newer && reached {
+			stable = r.Commit
+		}
+	}
+	return stable, nil
+}

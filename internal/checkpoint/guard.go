@@ -1,0 +1,421 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph-loop/internal/agentsmd"
+)
+
+// guard remembers, before an agent is let loose, what is not the agent's to change: where HEAD and the refs point,
+// git's settings and hooks, the toolkit's own state. Afterwards it puts back what differs and keeps what it found.
+type guard struct {
+	c     *Checkpoint
+	since time.Time
+	refs  map[string]string
+	files map[string]keptFile // absolute path → content
+}
+
+// maxGuarded is the largest file that is guarded, in bytes; settings, hooks and state are far smaller.
+const maxGuarded = 4 << 20
+
+// guarded are the roots of what is guarded: files, or folders with all below them.
+func (c *Checkpoint) guarded() []string {
+	common, own := c.repo.CommonDir, c.repo.GitDir
+	roots := []string{
+		filepath.Join(common, "config"), filepath.Join(common, "hooks"), filepath.Join(common, "info"),
+		filepath.Join(common, "logs", "refs", "stash"),
+		filepath.Join(own, "config.worktree"), filepath.Join(own, "ralph"),
+		filepath.Dir(c.repo.Sprint()),
+	}
+	if own != common {
+		roots = append(roots, filepath.Join(own, "info"))
+	}
+	return roots
+}
+
+// unguarded are the files below the roots that change for good reasons while an agent runs.
+func (c *Checkpoint) unguarded(path string) bool {
+	if path == c.ReportPath() {
+		return true
+	}
+	for _, dir := range []string{filepath.Join(c.repo.GitDir, "ralph", "cache"), filepath.Join(c.repo.Sprint(), "runs")} {
+		if strings.HasPrefix(path, dir+string(filepath.Separator)) {
+			return true
+		}
+	}
+	name := filepath.Base(path)
+	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-")
+}
+
+func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
+	files := map[string]keptFile{}
+	for _, root := range c.guarded() {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() || c.unguarded(path) {
+				return err
+			}
+			info, err := d.Info()
+			if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() > maxGuarded || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0) {
+				return nil
+			}
+			if err != nil {
+				return err
+			}
+			f, err := readFile(path)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			files[path] = f
+			return err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", root, err)
+		}
+	}
+	return files, nil
+}
+
+// newGuard remembers.
+func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
+	g := &guard{c: c, since: c.now()}
+	var err error
+	if g.refs, err = c.repo.Refs(ctx); err != nil {
+		return nil, err
+	}
+	g.files, err = c.readGuarded()
+	return g, err
+}
+
+// putInOrder restores what differs; every difference gives a note, and what was found in its place is kept under a
+// ref, since it may be the user's own edit. Files come before refs: git must not be called with an agent's settings.
+func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, err error) {
+	c := g.c
+	notes = append(notes, g.dropLocks()...)
+	found := map[string]keptFile{}
+	now, err := c.readGuarded()
+	if err != nil {
+		return nil, err
+	}
+	for path, f := range now {
+		was, known := g.files[path]
+		switch {
+		case known && was.same(f):
+			continue
+		case known && g.legitimate(path, f):
+			continue
+		case known:
+			err = was.put(path)
+		default:
+			err = os.Remove(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("put back %s: %w", path, err)
+		}
+		found[g.treeName(path)] = f
+		if !known {
+			notes = append(notes, fmt.Sprintf("%s was created and is taken away", g.name(path)))
+		} else {
+			notes = append(notes, fmt.Sprintf("%s was changed and is put back", g.name(path)))
+		}
+	}
+	for path, was := range g.files {
+		if _, ok := now[path]; ok {
+			continue
+		}
+		if err := was.put(path); err != nil {
+			return nil, fmt.Errorf("put back %s: %w", path, err)
+		}
+		notes = append(notes, fmt.Sprintf("%s was deleted and is put back", g.name(path)))
+	}
+	notes = append(notes, g.endOperations()...)
+	refNotes, err := g.restoreRefs(ctx, attempt)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(notes, refNotes...)
+
+	theirs, untrackedNotes, err := c.restoreUntracked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours, protectedNotes, err := c.restoreProtected(ctx)
+	if err != nil {
+		return nil, err
+	}
+	notes = append(append(notes, untrackedNotes...), protectedNotes...)
+	for _, more := range []map[string]keptFile{theirs, ours} {
+		for path, f := range more {
+			found["worktree/"+path] = f
+		}
+	}
+	if len(found) > 0 {
+		tree, err := c.treeOf(ctx, found)
+		if err != nil {
+			return nil, err
+		}
+		ref, err := c.keepTree(ctx, "found", fmt.Sprintf("%s-%d", c.p.Req.Current, attempt), tree, "", "what an attempt had put in the place of protected files")
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, "what was found there is kept under "+ref)
+	}
+	slices.Sort(notes)
+	return notes, nil
+}
+
+// legitimate reports whether a changed state file is what our own programs wrote meanwhile: a person may add a
+// learning while an agent runs, and nothing else in the state may differ.
+func (g *guard) legitimate(path string, now keptFile) bool {
+	if filepath.Base(path) != LogName {
+		return false
+	}
+	before, err1 := decode(g.files[path].data)
+	after, err2 := decode(now.data)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	before.Serial, before.CheckpointAt, before.Learnings = after.Serial, after.CheckpointAt, after.Learnings
+	a, err1 := encode(before)
+	b, err2 := encode(after)
+	return err1 == nil && err2 == nil && bytes.Equal(a, b)
+}
+
+// name is how a guarded file is called in notes.
+func (g *guard) name(path string) string {
+	if rel, err := filepath.Rel(filepath.Dir(g.c.repo.Sprint()), path); err == nil && filepath.IsLocal(rel) {
+		return ".sprint-state/" + filepath.ToSlash(rel)
+	}
+	for _, dir := range []string{g.c.repo.GitDir, g.c.repo.CommonDir} {
+		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
+			return ".git/" + filepath.ToSlash(rel)
+		}
+	}
+	return filepath.ToSlash(path)
+}
+
+// treeName is the same name as a path in a tree, where git allows no ".git".
+func (g *guard) treeName(path string) string { return strings.TrimLeft(g.name(path), "./") }
+
+// dropLocks removes git's own lock files that the ended attempt left behind.
+func (g *guard) dropLocks() (notes []string) {
+	for _, dir := range slices.Compact([]string{g.c.repo.CommonDir, g.c.repo.GitDir}) {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil {
+				return nil
+			}
+			if d.IsDir() && (d.Name() == "objects" || d.Name() == "ralph" || path == filepath.Join(g.c.repo.CommonDir, "worktrees") || path == filepath.Join(g.c.repo.CommonDir, "modules")) {
+				return filepath.SkipDir
+			}
+			if d.IsDir() || !strings.HasSuffix(d.Name(), ".lock") {
+				return nil
+			}
+			if info, err := d.Info(); err == nil && !info.ModTime().Before(g.since.Truncate(time.Second)) && os.Remove(path) == nil {
+				notes = append(notes, fmt.Sprintf("%s was left behind and is removed", g.name(path)))
+			}
+			return nil
+		})
+	}
+	return notes
+}
+
+// operations are the files by which git remembers an unfinished merge, rebase or the like.
+var operations = []string{"MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "BISECT_LOG", "BISECT_START", "BISECT_TERMS", "rebase-merge", "rebase-apply", "sequencer"}
+
+// endOperations forgets what an agent left unfinished; none was under way before, or the run would not have begun.
+func (g *guard) endOperations() (notes []string) {
+	for _, name := range operations {
+		path := filepath.Join(g.c.repo.GitDir, name)
+		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil && name != "MERGE_MSG" {
+			notes = append(notes, fmt.Sprintf("an unfinished operation of git (%s) is ended", name))
+		}
+	}
+	return notes
+}
+
+// restoreRefs brings HEAD and every ref back to where they were. Commits that only the attempt's refs held are kept.
+func (g *guard) restoreRefs(ctx context.Context, attempt int) (notes []string, err error) {
+	c := g.c
+	id := fmt.Sprintf("%s-%d", c.p.Req.Current, attempt)
+	keep := func(hash string) (string, error) { return c.keepCommit(ctx, "agent", id, hash) }
+
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if head != c.p.Baseline && head != "" {
+		ref, err := keep(head)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("the agent's own commits are folded into its work and kept under %s", ref))
+	}
+	branch, err := c.repo.Branch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if branch != c.p.Branch {
+		notes = append(notes, fmt.Sprintf("HEAD was on %q and is back on %q", branch, c.p.Branch))
+		if c.p.Branch != "" {
+			if _, err := c.repo.Output(ctx, "symbolic-ref", "-m", "ralph-checkpoint: back", "HEAD", c.p.Branch); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if _, err := c.repo.Output(ctx, "update-ref", "--no-deref", "-m", "ralph-checkpoint: back", c.headRef(), c.p.Baseline); err != nil {
+		return nil, err
+	}
+	now, err := c.repo.Refs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ours := refFor(c.p.Run, "agent", "")
+	for _, ref := range slices.Sorted(mapKeys(now)) {
+		hash, was := now[ref], g.refs[ref]
+		if hash == was || ref == c.p.Branch || strings.HasPrefix(ref, ours) {
+			continue
+		}
+		ref2, err := keepAny(ctx, c, id, hash)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.repo.SetRef(ctx, ref, was, "ralph-checkpoint: back"); err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("%s was %s and is put back; what it held is kept under %s", ref, changedOrCreated(was), ref2))
+	}
+	for _, ref := range slices.Sorted(mapKeys(g.refs)) {
+		if _, there := now[ref]; there || ref == c.p.Branch {
+			continue
+		}
+		if err := c.repo.SetRef(ctx, ref, g.refs[ref], "ralph-checkpoint: back"); err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("%s was deleted and is put back", ref))
+	}
+	// Only now: update-ref writes the stash's log too.
+	for path, was := range g.files {
+		if strings.HasSuffix(filepath.ToSlash(path), "/logs/refs/stash") {
+			if err := was.put(path); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return notes, nil
+}
+
+// keepAny keeps what a ref pointed to, be it a commit or an annotated tag.
+func keepAny(ctx context.Context, c *Checkpoint, id, hash string) (string, error) {
+	commit, err := c.repo.Commit(ctx, hash)
+	if err != nil {
+		return "", err
+	}
+	if commit == "" {
+		commit = hash
+	}
+	return c.keepCommit(ctx, "agent", id, commit)
+}
+
+func changedOrCreated(was string) string {
+	if was == "" {
+		return "created"
+	}
+	return "moved"
+}
+
+// headRef is the ref that the run's commits move.
+func (c *Checkpoint) headRef() string {
+	if c.p.Branch == "" {
+		return "HEAD"
+	}
+	return c.p.Branch
+}
+
+// restoreProtected puts the specification and what people wrote in AGENTS.md back as the baseline has them. Edits of
+// other protected files are left for the gate to refuse.
+func (c *Checkpoint) restoreProtected(ctx context.Context) (found map[string]keptFile, notes []string, err error) {
+	found = map[string]keptFile{}
+	for _, path := range []string{c.p.Specification, agentsmd.Name} {
+		was, tracked, err := c.repo.File(ctx, c.p.Baseline, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		full := filepath.Join(c.repo.Top, filepath.FromSlash(path))
+		now, readErr := readFile(full)
+		if !tracked {
+			// A specification may live outside git; it is guarded as an untracked file then. An AGENTS.md that the
+			// baseline does not have is the toolkit's to make.
+			if path == agentsmd.Name && readErr == nil && !slices.Contains(c.userNames(ctx), path) {
+				found[path] = now
+				notes = append(notes, fmt.Sprintf("%s is written by ralph-learn alone: the agent's is taken away; its place is agentmd_addition in the report", path))
+				if err := os.Remove(full); err != nil {
+					return nil, nil, err
+				}
+			}
+			continue
+		}
+		if readErr == nil && bytes.Equal(now.data, was) {
+			continue
+		}
+		changed, err := c.differs(ctx, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !changed {
+			continue // only line endings or a filter
+		}
+		what := "deleted"
+		if readErr == nil {
+			found[path], what = now, "changed"
+		}
+		if _, err := c.repo.Output(ctx, "read-tree", "--reset", c.p.Baseline); err != nil {
+			return nil, nil, err
+		}
+		if err := os.RemoveAll(full); err != nil {
+			return nil, nil, err
+		}
+		if _, err := c.repo.Output(ctx, "checkout-index", "-f", "--", path); err != nil {
+			return nil, nil, err
+		}
+		advice := ""
+		if path == agentsmd.Name {
+			advice = "; its place is agentmd_addition in the report"
+		}
+		notes = append(notes, fmt.Sprintf("%s was %s and is put back%s", path, what, advice))
+	}
+	return found, notes, nil
+}
+
+func (c *Checkpoint) userNames(ctx context.Context) []string {
+	names, err := c.userFiles(ctx)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
+// differs reports whether git would see path as changed against the blob, filters and line endings considered.
+func (c *Checkpoint) differs(ctx context.Context, path string) (bool, error) {
+	full := filepath.Join(c.repo.Top, filepath.FromSlash(path))
+	info, err := os.Lstat(full)
+	if err != nil || !info.Mode().IsRegular() {
+		return true, nil
+	}
+	now, err := c.repo.Line(ctx, "hash-object", "--path", path, "--", full)
+	if err != nil {
+		return false, err
+	}
+	was, err := c.repo.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", c.p.Baseline+":"+path)
+	return now != was, err
+}

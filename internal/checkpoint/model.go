@@ -1,0 +1,179 @@
+// Package checkpoint holds the state of a run: the model, the two state machines, the store that never loses or mixes
+// a state, the attempts, and the commit protocol. It is the only writer of progress.log and of the loop's commits.
+package checkpoint
+
+import (
+	"time"
+
+	"ralph-loop/internal/learn"
+	"ralph-loop/internal/order"
+	"ralph-loop/internal/spec"
+)
+
+// SchemaVersion is that of progress.log. A file with a higher one was written by a newer toolkit and is refused.
+const SchemaVersion = 1
+
+// Progress is progress.log, whole. It stays a summary: a few lines a requirement.
+type Progress struct {
+	Schema        int             `yaml:"schema_version"`
+	Serial        int             `yaml:"serial"`                 // grows with every write: of two copies the higher one is newer
+	Run           string          `yaml:"run_id"`                 // names the run in refs and trailers
+	Specification string          `yaml:"specification"`          // relative to the worktree's top
+	Branch        string          `yaml:"branch"`                 // full name of the run's branch; empty: a detached HEAD
+	BaseCommit    string          `yaml:"base_commit"`            // HEAD as the run began
+	Baseline      string          `yaml:"baseline"`               // what the current requirement's diff is measured against
+	Iteration     int             `yaml:"iteration"`              // requirements taken up in this run
+	MaxIterations int             `yaml:"max_iterations"`         //
+	CheckpointAt  time.Time       `yaml:"checkpoint_at"`          // of the last write, UTC
+	Req           ReqProgress     `yaml:"req_progress"`           //
+	Learnings     learn.Windows   `yaml:"learnings"`              //
+	Cost          Cost            `yaml:"cost"`                   //
+	Order         []string        `yaml:"topology_order"`         // every requirement, whatever its status
+	Requirements  []*Requirement  `yaml:"requirements"`           // in topology order
+	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
+	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+}
+
+// ReqProgress is the run's summary.
+type ReqProgress struct {
+	Completed   int       `yaml:"completed_count"` // done ones
+	Total       int       `yaml:"total_count"`     //
+	Current     string    `yaml:"current_req"`     // in work, else last worked on, else empty
+	Status      RunStatus `yaml:"status"`          //
+	InfraStatus string    `yaml:"test_infra_status,omitempty"`
+}
+
+// Cost is what the agents used, in tokens (uncached input and output).
+type Cost struct {
+	ReqNumber  int  `yaml:"req_number"`        // 1-based position in the run of the requirement that Tokens belongs to
+	Tokens     int  `yaml:"tokens_used"`       // by that requirement
+	Cumulative int  `yaml:"cumulative_tokens"` // by the run
+	Threshold  int  `yaml:"threshold"`         // 0: none
+	Estimated  bool `yaml:"estimated"`         // some agent did not say what it used
+}
+
+// Requirement is what the checkpoint knows of one requirement.
+type Requirement struct {
+	ID        string    `yaml:"id"`
+	Status    Status    `yaml:"status"`
+	Attempts  int       `yaml:"attempts"`             // charged failures, and the passing one
+	Timeouts  int       `yaml:"timeouts,omitempty"`   // those of them that ran out of time
+	SpecHash  string    `yaml:"spec_hash"`            // of the text that it was taken up with
+	Commit    string    `yaml:"commit,omitempty"`     // where it was done
+	BlockedBy []string  `yaml:"blocked_by,omitempty"` // nearest first; empty where it is blocked by its own failure
+	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked, skipped or done without a commit
+	Digests   []string  `yaml:"digests,omitempty"`    // digest files of its failed attempts, below the state folder
+	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
+	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
+	Gate      string    `yaml:"gate,omitempty"`       // the passing verdict's figures
+	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
+	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
+	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
+}
+
+// Steps are the times of the seven steps that every requirement passes, in order.
+type Steps struct {
+	Load       time.Time `yaml:"load,omitempty"`       // taken up, its text read
+	Isolate    time.Time `yaml:"isolate,omitempty"`    // a fresh context composed for the agent
+	Dispatch   time.Time `yaml:"dispatch,omitempty"`   // the agent ended, its work put in order
+	Regression time.Time `yaml:"regression,omitempty"` // the gate answered, whole suite included
+	Resolve    time.Time `yaml:"resolve,omitempty"`    // fixed or blocked
+	Learnings  time.Time `yaml:"learnings,omitempty"`  // its report's learnings are kept
+	State      time.Time `yaml:"state,omitempty"`      // cost and state recorded: nothing of it is left to do
+}
+
+// names and times of the steps, in their order.
+func (s *Steps) each() []step {
+	return []step{{"load", s.Load}, {"isolate", s.Isolate}, {"dispatch", s.Dispatch}, {"regression", s.Regression},
+		{"resolve", s.Resolve}, {"learnings", s.Learnings}, {"state", s.State}}
+}
+
+type step struct {
+	name string
+	at   time.Time
+}
+
+// Intent says which commit is about to be made, so that a crash cannot hide whether it was.
+type Intent struct {
+	Req     string `yaml:"req"`
+	Parent  string `yaml:"parent"`
+	Tree    string `yaml:"tree"`
+	Message string `yaml:"message"`
+	Gate    string `yaml:"gate"`
+}
+
+// AttemptOutcome is how the last dispatch ended; the gate alone says whether its work is good.
+type AttemptOutcome struct {
+	Req     string `yaml:"req"`
+	Number  int    `yaml:"number"`           // of the attempt, from 1
+	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, not-found
+	Changed bool   `yaml:"changed"`          // it left work to judge
+	Digest  string `yaml:"digest,omitempty"` // what went wrong, where there is nothing to judge
+}
+
+// Find is the entry of a requirement, or nil.
+func (p *Progress) Find(id string) *Requirement {
+	for _, r := range p.Requirements {
+		if r.ID == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// Counts are how many requirements stand where; each is counted once.
+type Counts struct{ Total, Done, Pending, Blocked, Skipped int }
+
+// Counts counts.
+func (p *Progress) Counts() Counts {
+	c := Counts{Total: len(p.Requirements)}
+	for _, r := range p.Requirements {
+		switch r.Status {
+		case Done:
+			c.Done++
+		case Skipped:
+			c.Skipped++
+		case Blocked:
+			c.Blocked++
+		default:
+			c.Pending++
+		}
+	}
+	return c
+}
+
+// States are the requirements' states as ralph-order understands them.
+func (p *Progress) States() order.States {
+	states := order.States{}
+	for _, r := range p.Requirements {
+		s := order.State{Phase: string(r.Status), Commit: r.Commit, BlockedBy: r.BlockedBy, Reason: r.Reason, Attempts: r.Attempts}
+		switch r.Status {
+		case Done:
+			s.Status = spec.Done
+		case Skipped:
+			s.Status = spec.Skipped
+		case Blocked:
+			s.Status = spec.Blocked
+		case Pending:
+			s.Status = spec.Pending
+		default:
+			s.Status = spec.InProgress
+		}
+		states[r.ID] = s
+	}
+	return states
+}
+
+// recount brings the derived figures in line with the requirements.
+func (p *Progress) recount() {
+	c := p.Counts()
+	p.Req.Completed, p.Req.Total = c.Done, c.Total
+}
+
+// Working is the id of the requirement in work, or "".
+func (p *Progress) Working() string {
+	if r := p.Find(p.Req.Current); r != nil && r.working() {
+		return r.ID
+	}
+	return ""
+}

@@ -1,0 +1,31 @@
+package checkpoint
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gofrs/flock"
+
+	"ralph-loop/internal/exit"
+)
+
+// HoldRun makes sure that no other loop works in this worktree. Windows has no descriptor to inherit: each program
+// holds the lock for its own time.
+func (c *Checkpoint) HoldRun(bool) (release func(), err error) {
+	if err := os.MkdirAll(c.repo.StateDir(), 0o777); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	l := flock.New(filepath.Join(c.repo.StateDir(), "run.lock"))
+	ok, err := l.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the run: %w", err)
+	}
+	if !ok {
+		return nil, exit.Refuse("wait for it, or end it", "another loop works in this worktree")
+	}
+	return func() { _ = l.Unlock() }, nil
+}
+
+// KeepLockPrivate has nothing to do here.
+func KeepLockPrivate() {}

@@ -1,0 +1,225 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"ralph-loop/internal/atomicfile"
+)
+
+// StatusObject is `status --format json`, its keys in the order that other tools read.
+type StatusObject struct {
+	SkillName     string              `json:"skill_name"`
+	Version       string              `json:"version"`
+	Source        string              `json:"specification_source"`
+	TopologyOrder []string            `json:"topology_order"`
+	Requirements  RequirementCounts   `json:"requirements"`
+	Current       *CurrentRequirement `json:"current_requirement"`
+	Learnings     LearningTexts       `json:"learnings"`
+	Status        RunStatus           `json:"status"`
+	CheckpointAt  string              `json:"checkpoint_at"`
+	Iteration     int                 `json:"iteration"`
+	MaxIterations int                 `json:"max_iterations"`
+}
+
+// RequirementCounts add up: each requirement is counted once.
+type RequirementCounts struct {
+	Total   int `json:"total"`
+	Done    int `json:"done"`
+	Pending int `json:"pending"`
+	Blocked int `json:"blocked"`
+	Skipped int `json:"skipped"`
+}
+
+// CurrentRequirement is the one in work, else the one last worked on.
+type CurrentRequirement struct {
+	ID         string `json:"id"`
+	Status     Status `json:"status"`
+	RetryCount int    `json:"retry_count"` // charged failures
+}
+
+// LearningTexts are the sentences inside the two windows.
+type LearningTexts struct {
+	Permanent  []string `json:"permanent"`
+	Contextual []string `json:"contextual"`
+}
+
+// Status is the state for other programs.
+func (c *Checkpoint) Status() (*StatusObject, error) {
+	p := c.p
+	if p == nil {
+		return nil, errNoRun()
+	}
+	n := p.Counts()
+	s := &StatusObject{
+		SkillName: "ralph-loop", Version: "2.0.0", Source: p.Specification, TopologyOrder: p.Order,
+		Requirements: RequirementCounts{n.Total, n.Done, n.Pending, n.Blocked, n.Skipped},
+		Learnings:    LearningTexts{Permanent: []string{}, Contextual: []string{}},
+		Status:       p.Req.Status, CheckpointAt: p.CheckpointAt.UTC().Format("2006-01-02T15:04:05Z"),
+		Iteration: p.Iteration, MaxIterations: p.MaxIterations,
+	}
+	for _, l := range p.Learnings.Permanent {
+		s.Learnings.Permanent = append(s.Learnings.Permanent, l.Pattern)
+	}
+	for _, l := range p.Learnings.Contextual {
+		s.Learnings.Contextual = append(s.Learnings.Contextual, l.Pattern)
+	}
+	if r := p.Find(p.Req.Current); r != nil {
+		s.Current = &CurrentRequirement{ID: r.ID, Status: r.Status, RetryCount: r.failures()}
+	}
+	return s, nil
+}
+
+// failures is how many charged attempts failed: of a done requirement the last one passed.
+func (r *Requirement) failures() int {
+	if r.Status == Done && r.Attempts > 0 {
+		return r.Attempts - 1
+	}
+	return r.Attempts
+}
+
+// EncodeStatus is the status object as JSON, indented, with a newline.
+func EncodeStatus(s *StatusObject) ([]byte, error) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	err := enc.Encode(s)
+	return []byte(b.String()), err
+}
+
+// WriteStatusFile keeps the latest status object beside the state.
+func (c *Checkpoint) WriteStatusFile() error {
+	s, err := c.Status()
+	if err != nil {
+		return err
+	}
+	data, err := EncodeStatus(s)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data)
+}
+
+// marks are how a status looks in a table.
+var marks = map[Status]string{Done: "✅", Blocked: "🚫", Skipped: "⏭", Pending: "·", InProgress: "▶", Retry: "↻"}
+
+// WriteTable prints the state for people: a line a requirement, then the sums.
+func (c *Checkpoint) WriteTable(w io.Writer) error {
+	p := c.p
+	if p == nil {
+		return errNoRun()
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "REQUIREMENT\tSTATUS\tATTEMPTS\tAGENT\tTOKENS\tCOMMIT\tTITLE OR REASON")
+	for _, r := range p.Requirements {
+		mark := marks[r.Status]
+		if mark == "" {
+			mark = "▶"
+		}
+		note := ""
+		if req := c.graph.Spec().Lookup(r.ID); req != nil {
+			note = oneLine(req.Title)
+		}
+		switch {
+		case len(r.BlockedBy) > 0:
+			note = "blocked by " + strings.Join(r.BlockedBy, " ← ")
+		case r.Reason != "":
+			note = oneLine(r.Reason)
+		}
+		fmt.Fprintf(tw, "%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID), mark, r.Status, orDash(r.Attempts), seconds(r.Seconds), orDash(r.Tokens), orText(short(r.Commit)), clip(note, 120))
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	n := p.Counts()
+	estimated := ""
+	if p.Cost.Estimated {
+		estimated = " (partly estimated)"
+	}
+	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
+		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, p.Req.Status)
+	return err
+}
+
+func orDash(n int) string {
+	if n == 0 {
+		return "-"
+	}
+	return fmt.Sprint(n)
+}
+
+func orText(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func seconds(s float64) string {
+	if s == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.1fs", s)
+}
+
+// WriteDecisions prints, where a run waits for its user, what can be decided about each requirement that is blocked by
+// its own failure, as commands.
+func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
+	for _, r := range c.p.Requirements {
+		if r.Status != Blocked || len(r.BlockedBy) > 0 {
+			continue
+		}
+		var behind []string
+		for _, other := range c.p.Requirements {
+			if n := len(other.BlockedBy); n > 0 && other.BlockedBy[n-1] == r.ID {
+				behind = append(behind, other.ID)
+			}
+		}
+		waiting := ""
+		if len(behind) > 0 {
+			waiting = "; behind it wait " + strings.Join(behind, ", ")
+		}
+		id := shellWord(r.ID)
+		_, err := fmt.Fprintf(w, "%s is blocked: %s%s\n"+
+			"  %s decide %s retry     three fresh attempts, told of the old failures\n"+
+			"  %s decide %s manual    take your own fix, uncommitted or committed, through the gate\n"+
+			"  %s decide %s skip      leave it out; what waits behind it goes on\n"+
+			"  %s decide %s stop      end the run here\n"+
+			"  %s decide %s rollback  go back to the last commit that passed, and end the run\n",
+			oneLine(r.ID), oneLine(r.Reason), waiting, loop, id, loop, id, loop, id, loop, id, loop, id)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shellWord quotes a word for a shell where that is needed.
+func shellWord(s string) string {
+	plain := s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@", r))
+	}) < 0
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// readSkips are the commits for which a person switched the gate off.
+func (c *Checkpoint) readSkips() []string {
+	data, err := os.ReadFile(filepath.Join(c.repo.StateDir(), "skips.log"))
+	if err != nil {
+		return nil
+	}
+	var lines []string
+	for line := range strings.Lines(string(data)) {
+		lines = append(lines, strings.TrimSpace(line))
+	}
+	return lines
+}

@@ -1,0 +1,210 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+	"gopkg.in/yaml.v3"
+
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/learn"
+)
+
+// LogName is the state file's name in the worktree's state folder, and that of its copy on the git side.
+const LogName = "progress.log"
+
+// Store keeps progress.log: one file in the worktree, where people look, and one copy under the git directory, which
+// is written first and which `git clean` does not reach.
+type Store struct {
+	repo *git.Repo
+	now  func() time.Time
+}
+
+// NewStore is the store of a worktree.
+func NewStore(repo *git.Repo, now func() time.Time) *Store { return &Store{repo: repo, now: now} }
+
+func (s *Store) path() string { return filepath.Join(s.repo.Sprint(), LogName) }
+func (s *Store) copy() string { return filepath.Join(s.repo.StateDir(), LogName) }
+
+const sumPrefix = "# sha256: "
+
+// encode writes the state with a last line that proves it whole: a file cut short may still be good YAML.
+func encode(p *Progress) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString("# The state of the loop. Do not edit: the last line proves that the file is whole.\n")
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(p); err != nil {
+		return nil, fmt.Errorf("encode the state: %w", err)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	b.WriteString(sumPrefix + hex.EncodeToString(sum[:]) + "\n")
+	return b.Bytes(), nil
+}
+
+// decode reads what encode wrote. A damaged or newer file is an error that says what is wrong.
+func decode(data []byte) (*Progress, error) {
+	if len(data) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	at := bytes.LastIndex(data, []byte("\n"+sumPrefix))
+	if at < 0 {
+		return nil, errors.New("its last line, which proves it whole, is missing")
+	}
+	body, last := data[:at+1], strings.TrimSuffix(string(data[at+1+len(sumPrefix):]), "\n")
+	sum := sha256.Sum256(body)
+	if last != hex.EncodeToString(sum[:]) {
+		return nil, errors.New("its last line does not fit its content")
+	}
+	// Newer keys are known to newer programs only; the version says so before the keys do.
+	var version struct {
+		Schema int `yaml:"schema_version"`
+	}
+	if err := yaml.Unmarshal(body, &version); err != nil {
+		return nil, fmt.Errorf("it is not YAML: %w", err)
+	}
+	if version.Schema > SchemaVersion {
+		return nil, fmt.Errorf("it was written by a newer toolkit (schema %d, known is %d)", version.Schema, SchemaVersion)
+	}
+	if version.Schema < 1 {
+		return nil, errors.New("it names no schema version")
+	}
+	var p Progress
+	dec := yaml.NewDecoder(bytes.NewReader(body))
+	dec.KnownFields(true)
+	if err := dec.Decode(&p); err != nil {
+		return nil, fmt.Errorf("it does not fit the schema: %w", err)
+	}
+	return &p, nil
+}
+
+// read is one of the two files: nil without an error when it is not there.
+func read(path string) (*Progress, []byte, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the state: %w", err)
+	}
+	defer f.Close()
+	const most = 64 << 20
+	data, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the state: %w", err)
+	}
+	p, err := decode(data)
+	if err != nil {
+		return nil, data, exit.Fail("'ralph-checkpoint recover' takes the copy in the git directory, or what the commits prove", "%s is damaged: %w", path, err)
+	}
+	return p, data, nil
+}
+
+// Load is the state, or nil where there never was one. The worktree's file counts; where it was deleted (git clean) or
+// is older (a crash between the two writes) the copy does. A damaged file is refused, never taken for none.
+func (s *Store) Load() (*Progress, error) {
+	p, _, err := read(s.path())
+	if err != nil {
+		return nil, err
+	}
+	c, _, copyErr := read(s.copy())
+	switch {
+	case p == nil && copyErr != nil:
+		return nil, copyErr
+	case p == nil || copyErr == nil && c != nil && c.Serial > p.Serial:
+		return c, nil
+	}
+	return p, nil
+}
+
+// Update is one read-modify-write under the write lock. change gets the present state, or nil, and gives the next one;
+// an error leaves everything as it was.
+func (s *Store) Update(ctx context.Context, change func(*Progress) (*Progress, error)) error {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	p, err := s.Load()
+	if err != nil {
+		return err
+	}
+	next, err := change(p)
+	if err != nil {
+		return err
+	}
+	return s.write(next)
+}
+
+// UpdateLearnings lets change work on the learnings of the run; ran is false where there never was one. ingested is the
+// requirement whose report it takes in, or "": that step is recorded with it.
+func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change func(*learn.Windows) error) (ran bool, err error) {
+	if p, err := s.Load(); err != nil || p == nil {
+		return false, err
+	}
+	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
+		if r := p.Find(ingested); r != nil && r.Status == Done {
+			r.Steps.Learnings = s.now().UTC().Truncate(time.Second)
+		}
+		return p, change(&p.Learnings)
+	})
+}
+
+// lock takes the write lock, waiting for at most a minute.
+func (s *Store) lock(ctx context.Context) (func(), error) {
+	if err := os.MkdirAll(s.repo.StateDir(), 0o777); err != nil {
+		return nil, fmt.Errorf("make the state folder: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	l := flock.New(filepath.Join(s.repo.StateDir(), "write.lock"))
+	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil || !ok {
+		return nil, fmt.Errorf("wait for the write lock: %w", err)
+	}
+	return func() { _ = l.Unlock() }, nil
+}
+
+// write stores p as the next state: the copy first, then the worktree's file.
+func (s *Store) write(p *Progress) error {
+	p.Schema = SchemaVersion
+	p.Serial++
+	p.CheckpointAt = s.now().UTC().Truncate(time.Second)
+	p.recount()
+	data, err := encode(p)
+	if err != nil {
+		return err
+	}
+	if err := s.EnsureSprint(); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(s.copy(), data); err != nil {
+		return err
+	}
+	return atomicfile.Write(s.path(), data)
+}
+
+// EnsureSprint makes the worktree's state folder, hidden from git by a .gitignore that hides itself too.
+func (s *Store) EnsureSprint() error {
+	top := filepath.Dir(s.repo.Sprint())
+	if err := os.MkdirAll(s.repo.Sprint(), 0o777); err != nil {
+		return fmt.Errorf("make the state folder: %w", err)
+	}
+	ignore := filepath.Join(top, ".gitignore")
+	if _, err := os.Lstat(ignore); err == nil {
+		return nil
+	}
+	return atomicfile.Write(ignore, []byte("*\n"))
+}

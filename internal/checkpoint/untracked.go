@@ -1,0 +1,182 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph-loop/internal/atomicfile"
+)
+
+// maxStored is the largest untracked file that is stored, in bytes; larger ones are named as not stored.
+const maxStored = 10 << 20
+
+// untrackedFile is a file of the user's that git does not track: never committed, put back if an attempt changes it.
+type untrackedFile struct {
+	Path string `json:"path"`
+	Mode string `json:"mode"` // as git writes it
+	Hash string `json:"hash"` // of its bytes in the object database; empty: too large to be stored
+}
+
+func (c *Checkpoint) untrackedPath() string {
+	return filepath.Join(c.repo.StateDir(), "untracked.json")
+}
+
+// listUntracked are the untracked, unignored files of the worktree; folders that are repositories of their own are
+// left out.
+func (c *Checkpoint) listUntracked(ctx context.Context) ([]string, error) {
+	out, err := c.repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(nulList(out), func(path string) bool { return strings.HasSuffix(path, "/") }), nil
+}
+
+// storeUntracked remembers the user's untracked files at the start of a run and gives their names and those that are
+// too large to be stored.
+func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, err error) {
+	paths, err := c.listUntracked(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	files := []untrackedFile{}
+	kept := map[string]keptFile{}
+	for _, path := range paths {
+		full := filepath.Join(c.repo.Top, path)
+		info, err := os.Lstat(full)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("look at the untracked files: %w", err)
+		}
+		if info.Size() > maxStored || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+			files, large = append(files, untrackedFile{Path: path}), append(large, path)
+			continue
+		}
+		f, err := readFile(full)
+		if err != nil {
+			return nil, nil, fmt.Errorf("store the untracked files: %w", err)
+		}
+		hash, err := c.repo.Store(ctx, f.data)
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, untrackedFile{Path: path, Mode: f.gitMode(), Hash: hash})
+		kept[path] = f
+	}
+	if len(kept) > 0 {
+		tree, err := c.treeOf(ctx, kept)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, err := c.keepTree(ctx, "untracked", "begin", tree, "", "the user's untracked files as the run began"); err != nil {
+			return nil, nil, err
+		}
+	}
+	data, err := json.Marshal(files)
+	if err != nil {
+		return nil, nil, err
+	}
+	return paths, large, atomicfile.Write(c.untrackedPath(), append(data, '\n'))
+}
+
+// untracked are the user's untracked files as the run began.
+func (c *Checkpoint) untracked() ([]untrackedFile, error) {
+	data, err := os.ReadFile(c.untrackedPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of untracked files: %w", err)
+	}
+	var files []untrackedFile
+	if err := json.Unmarshal(data, &files); err != nil {
+		return nil, fmt.Errorf("read the list of untracked files in %s: %w", c.untrackedPath(), err)
+	}
+	return files, nil
+}
+
+// userFiles are the names of the user's untracked files as the run began, without those that the baseline has by now.
+func (c *Checkpoint) userFiles(ctx context.Context) ([]string, error) {
+	files, err := c.untracked()
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	out, err := c.repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", c.p.Baseline)
+	if err != nil {
+		return nil, err
+	}
+	tracked := map[string]bool{}
+	for _, path := range nulList(out) {
+		tracked[path] = true
+	}
+	var names []string
+	for _, f := range files {
+		if !tracked[f.Path] {
+			names = append(names, f.Path)
+		}
+	}
+	return names, nil
+}
+
+// restoreUntracked puts back what an attempt did to the user's untracked files. It gives what it found in their place
+// and a line for each.
+func (c *Checkpoint) restoreUntracked(ctx context.Context) (found map[string]keptFile, notes []string, err error) {
+	files, err := c.untracked()
+	if err != nil {
+		return nil, nil, err
+	}
+	names, err := c.userFiles(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	found = map[string]keptFile{}
+	for _, u := range files {
+		if !slices.Contains(names, u.Path) {
+			continue
+		}
+		full := filepath.Join(c.repo.Top, u.Path)
+		now, err := readFile(full)
+		if u.Hash == "" {
+			if errors.Is(err, fs.ErrNotExist) {
+				notes = append(notes, fmt.Sprintf("%q, untracked, is gone and was too large to be stored", u.Path))
+			}
+			continue
+		}
+		data, catErr := c.repo.Output(ctx, "cat-file", "blob", u.Hash)
+		if catErr != nil {
+			return nil, nil, catErr
+		}
+		was := keptFile{data: data, mode: modeOf(u.Mode)}
+		what := "deleted"
+		if err == nil {
+			if was.gitMode() == now.gitMode() && bytes.Equal(was.data, now.data) {
+				continue
+			}
+			found[u.Path], what = now, "changed"
+		}
+		if err := was.put(full); err != nil {
+			return nil, nil, fmt.Errorf("put back %q: %w", u.Path, err)
+		}
+		notes = append(notes, fmt.Sprintf("%q is untracked and not the agent's to touch: it was %s and is put back", u.Path, what))
+	}
+	return found, notes, nil
+}
+
+func modeOf(gitMode string) fs.FileMode {
+	switch gitMode {
+	case "120000":
+		return fs.ModeSymlink | 0o777
+	case "100755":
+		return 0o755
+	}
+	return 0o644
+}

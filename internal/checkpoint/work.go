@@ -1,0 +1,345 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+)
+
+// Start takes up a requirement: it must be READY. The baseline is recorded, and the number of its next attempt is
+// given. One that is in work already goes on.
+func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err error) {
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return 0, err
+	}
+	err = c.update(ctx, func(p *Progress) error {
+		r, req, err := c.entry(p, id)
+		if err != nil {
+			return err
+		}
+		if p.Req.Status != Running && p.Req.Status != Recovered {
+			return exit.Refuse("'ralph-checkpoint begin' starts or continues one", "the run is %s", p.Req.Status)
+		}
+		attempt = r.Attempts + 1
+		if r.working() && p.Req.Current == id {
+			return nil
+		}
+		if busy := p.Find(p.Req.Current); busy != nil && busy.working() {
+			return exit.Refuse("finish it first, or start the loop again", "%s is in work", busy.ID)
+		}
+		if r.Status == Pending && !contains(c.graph.Ready(p.States()), id) {
+			return exit.Refuse(fmt.Sprintf("'ralph-order why %s' says what it waits for", id), "%s is not ready: a requirement that it depends on is not done", id)
+		}
+		if err := c.set(r, Start); err != nil {
+			return err
+		}
+		if p.Iteration >= p.MaxIterations {
+			return exit.Refuse("raise max_iterations in ralph.yaml, or give --max-iterations", "%d of %d iterations are used", p.Iteration, p.MaxIterations)
+		}
+		p.Iteration++
+		p.Baseline, p.Req.Current, p.LastAttempt = head, id, nil
+		r.Number, r.SpecHash, r.Steps = p.Iteration, req.Hash(), Steps{Load: c.stamp()}
+		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
+		p.Req.Status = Running
+		return c.writeBaseline(head)
+	})
+	return attempt, err
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
+var infraEvents = map[string]struct {
+	event  Event
+	status string
+}{
+	"existing": {InfraExisting, "existing"}, "skipped": {InfraSkipped, "skipped"}, "needed": {InfraNeeded, ""},
+	"ready": {InfraMade, "generated"}, "fallback": {InfraFallback, "fallback"}, "failed": {InfraFailed, ""},
+}
+
+// Infra records what was found of, or done for, the test infrastructure. Said again of a requirement that is past it,
+// it changes nothing.
+func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
+	e, ok := infraEvents[word]
+	if !ok {
+		return exit.Misuse("known are existing, skipped, needed, ready, fallback, failed", "%q is unknown", word)
+	}
+	return c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		if (word == "existing" || word == "skipped") && (r.Status == InProgress || r.Status == Retry) {
+			return nil
+		}
+		if err := c.set(r, e.event); err != nil {
+			return err
+		}
+		if e.status != "" {
+			p.Req.InfraStatus = e.status
+		}
+		if r.Status == Blocked {
+			r.Reason = "its test infrastructure could not be made"
+			return c.rebuildBlocks(p)
+		}
+		return nil
+	})
+}
+
+// maxDigest is the longest digest that is kept, in bytes.
+const maxDigest = 4 << 10
+
+// Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
+// after the last attempt or the last timeout. The work stays in the tree for the next attempt; a blocked
+// requirement's is kept under a ref and the tree is cleaned.
+func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+	r, _, err := c.mustBeAttempted(id)
+	if err != nil {
+		return "", err
+	}
+	last := c.p.LastAttempt
+	if len(digest) == 0 && last != nil && last.Req == id {
+		digest = []byte(last.Digest)
+	}
+	number := r.Attempts + 1
+	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	if err := c.writeDigest(name, digest); err != nil {
+		return "", err
+	}
+	timedOut := last != nil && last.Req == id && last.Outcome == "timeout"
+	event, reason := FailAgain, ""
+	switch {
+	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
+		event, reason = FailLast, fmt.Sprintf("timed out %d times: too large, split it", r.Timeouts+1)
+	case number >= c.cfg.Agent.Attempts:
+		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, firstLine(digest))
+	}
+	if err := c.takeOutSection(ctx); err != nil {
+		return "", err
+	}
+	if event == FailLast {
+		if reason, err = c.setAside(ctx, id, reason); err != nil {
+			return "", err
+		}
+	} else if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+		return "", err
+	}
+	var status Status
+	err = c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		if err := c.set(r, event); err != nil {
+			return err
+		}
+		r.Attempts = number
+		if timedOut {
+			r.Timeouts++
+		}
+		r.Digests = append(r.Digests, filepath.ToSlash(name))
+		r.Reason, status, p.LastAttempt = reason, r.Status, nil
+		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
+			r.Steps.Regression = c.stamp()
+		}
+		return c.rebuildBlocks(p)
+	})
+	return status, err
+}
+
+// mustBeAttempted is the requirement in work, with the infrastructure behind it.
+func (c *Checkpoint) mustBeAttempted(id string) (*Requirement, *Requirement, error) {
+	if c.p == nil {
+		return nil, nil, errNoRun()
+	}
+	r, _, err := c.current(c.p, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.Status != InProgress && r.Status != Retry {
+		return nil, nil, exit.Refuse(legal(r), "%s is %s: no attempt was made", id, r.Status)
+	}
+	return r, r, nil
+}
+
+// setAside keeps the work of a requirement that is given up under a ref and cleans the tree; the reason then names it.
+func (c *Checkpoint) setAside(ctx context.Context, id, reason string) (string, error) {
+	ref, err := c.cleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
+	if err != nil {
+		return "", err
+	}
+	if ref != "" {
+		c.say("%s: its work is kept under %s", id, ref)
+	}
+	return reason, nil
+}
+
+// Block gives a requirement up before or between its attempts.
+func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
+	if c.p == nil {
+		return errNoRun()
+	}
+	if _, _, err := c.current(c.p, id); err != nil {
+		return err
+	}
+	if reason == "" {
+		reason = "blocked by hand"
+	}
+	if _, err := c.setAside(ctx, id, reason); err != nil {
+		return err
+	}
+	return c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		if err := c.set(r, Block); err != nil {
+			return err
+		}
+		r.Reason, p.LastAttempt = reason, nil
+		r.Steps.Resolve = c.stamp()
+		return c.rebuildBlocks(p)
+	})
+}
+
+// takeOutSection brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay.
+func (c *Checkpoint) takeOutSection(ctx context.Context) error {
+	path := filepath.Join(c.repo.Top, agentsmd.Name)
+	_, tracked, err := c.repo.File(ctx, c.p.Baseline, agentsmd.Name)
+	if err != nil {
+		return err
+	}
+	if !tracked {
+		if contains(c.userNames(ctx), agentsmd.Name) {
+			return nil
+		}
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
+		}
+		return nil
+	}
+	_, _, err = c.restoreProtected(ctx)
+	return err
+}
+
+// writeDigest stores what the next attempt is told of a failure: bounded, valid UTF-8.
+func (c *Checkpoint) writeDigest(name string, digest []byte) error {
+	if len(digest) == 0 {
+		digest = []byte("the attempt failed without a reason given\n")
+	}
+	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
+		return fmt.Errorf("keep the digest: %w", err)
+	}
+	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
+}
+
+// clip shortens text to at most n bytes at a character's edge, and says so.
+func clip(text string, n int) string {
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	if len(text) <= n {
+		return text
+	}
+	const mark = "\n[... cut ...]\n"
+	cut := n - len(mark)
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + mark
+}
+
+func firstLine(text []byte) string {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" {
+			return clip(line, 200)
+		}
+	}
+	return "no reason given"
+}
+
+// Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
+// After a user's retry the old ones go into the first prompt.
+func (c *Checkpoint) Failures(id string) ([]string, error) {
+	if c.p == nil {
+		return nil, nil
+	}
+	r, _, err := c.entry(c.p, id)
+	if err != nil {
+		return nil, err
+	}
+	names := r.Digests
+	if r.Attempts == 1 && len(names) > 1 {
+		names = names[len(names)-1:]
+	}
+	var digests []string
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(c.repo.Sprint(), filepath.FromSlash(name)))
+		if errors.Is(err, fs.ErrNotExist) {
+			c.say("warning: the digest %s is gone", name)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read a digest: %w", err)
+		}
+		digests = append(digests, string(data))
+	}
+	return digests, nil
+}
+
+// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. over
+// says which was passed and how to raise it; "" where none was. Above the run's threshold the run is blocked, above the
+// requirement's that requirement is, unless it is done.
+func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over string, err error) {
+	if c.p == nil {
+		return used, "", errNoRun()
+	}
+	r, _, err := c.entry(c.p, id)
+	if err != nil {
+		return used, "", err
+	}
+	limit := c.cfg.Cost.ReqThreshold
+	if limit > 0 && r.Tokens > limit {
+		over = fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+		if r.working() && c.p.Req.Current == id {
+			if err := c.Block(ctx, id, over); err != nil {
+				return used, "", err
+			}
+		}
+	}
+	err = c.update(ctx, func(p *Progress) error {
+		r := p.Find(id)
+		p.Cost.Threshold = c.cfg.Cost.Threshold
+		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
+			over = fmt.Sprintf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)
+			if p.Req.Status == Running {
+				if err := p.move(RunBlock); err != nil {
+					return err
+				}
+			}
+		}
+		if r.Status == Done && !r.Steps.Learnings.IsZero() || r.Status == Blocked {
+			r.Steps.State = c.stamp()
+		}
+		used = p.Cost
+		used.Tokens = r.Tokens
+		return nil
+	})
+	return used, over, err
+}

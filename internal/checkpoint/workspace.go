@@ -1,0 +1,257 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph-loop/internal/git"
+)
+
+// identity is who makes the commits that only our own refs hold; the user's name need not be configured for them.
+var identity = []string{
+	"GIT_AUTHOR_NAME=ralph-loop", "GIT_AUTHOR_EMAIL=ralph-loop@localhost",
+	"GIT_COMMITTER_NAME=ralph-loop", "GIT_COMMITTER_EMAIL=ralph-loop@localhost",
+}
+
+// keepTree stores a tree under refs/ralph/<run>/<kind>/<id> as a commit on parent ("" for none), and names the ref. An
+// existing ref is not overwritten: a number is added to the new one.
+func (c *Checkpoint) keepTree(ctx context.Context, kind, id, tree, parent, why string) (string, error) {
+	args := []string{"commit-tree", tree, "-m", why}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	commit, err := c.repo.With(identity...).Line(ctx, args...)
+	if err != nil {
+		return "", err
+	}
+	return c.keepCommit(ctx, kind, id, commit)
+}
+
+// keepCommit stores a commit under refs/ralph/<run>/<kind>/<id>, with a number added where that exists.
+func (c *Checkpoint) keepCommit(ctx context.Context, kind, id, commit string) (string, error) {
+	base := refFor(c.p.Run, kind, id)
+	ref := base
+	for n := 2; ; n++ {
+		there, err := c.repo.Commit(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		if there == "" || there == commit {
+			break
+		}
+		ref = fmt.Sprintf("%s-%d", base, n)
+	}
+	return ref, c.repo.SetRef(ctx, ref, commit, "ralph-checkpoint: keep "+kind)
+}
+
+func refFor(run, kind, id string) string {
+	return "refs/ralph/" + git.RefName(run) + "/" + kind + "/" + git.RefName(id)
+}
+
+// treeOf stores files, path to content, as a tree that holds nothing else.
+func (c *Checkpoint) treeOf(ctx context.Context, files map[string]keptFile) (string, error) {
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	var info bytes.Buffer
+	for _, path := range slices.Sorted(mapKeys(files)) {
+		f := files[path]
+		hash, err := c.repo.Store(ctx, f.data)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&info, "%s %s\t%s\x00", f.gitMode(), hash, path)
+	}
+	if _, err := private.Input(ctx, info.Bytes(), "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	return private.Line(ctx, "write-tree")
+}
+
+func mapKeys[V any](m map[string]V) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+// privateIndex is the worktree seen through an index of its own, which done removes.
+func (c *Checkpoint) privateIndex() (private *git.Repo, done func(), err error) {
+	dir, err := os.MkdirTemp("", "ralph-index-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a private index: %w", err)
+	}
+	return c.repo.WithIndex(filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// tempFile is a temporary file with that content.
+func tempFile(prefix string, data []byte) (path string, done func(), err error) {
+	f, err := os.CreateTemp("", prefix)
+	if err != nil {
+		return "", nil, err
+	}
+	done = func() { _ = os.Remove(f.Name()) }
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		done()
+		return "", nil, err
+	}
+	return f.Name(), done, nil
+}
+
+// keptFile is a file as it was, so that it can be put back.
+type keptFile struct {
+	data []byte // of a link: where it leads
+	mode fs.FileMode
+}
+
+func (f keptFile) gitMode() string {
+	switch {
+	case f.mode&fs.ModeSymlink != 0:
+		return "120000"
+	case f.mode&0o111 != 0:
+		return "100755"
+	}
+	return "100644"
+}
+
+func (f keptFile) same(g keptFile) bool {
+	return f.gitMode() == g.gitMode() && bytes.Equal(f.data, g.data)
+}
+
+// readFile is the file or link at path.
+func readFile(path string) (keptFile, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return keptFile{}, err
+	}
+	f := keptFile{mode: info.Mode()}
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		to, err := os.Readlink(path)
+		f.data = []byte(to)
+		return f, err
+	case info.Mode().IsRegular():
+		f.data, err = os.ReadFile(path)
+		return f, err
+	}
+	return f, fmt.Errorf("%s is neither a file nor a link", path)
+}
+
+// put writes f to path, in the place of whatever is there.
+func (f keptFile) put(path string) error {
+	if err := os.RemoveAll(path); err != nil {
+		return err
+	}
+	// A file may have taken the place of a folder on the way.
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		info, err := os.Lstat(dir)
+		if err == nil && !info.IsDir() {
+			if err := os.Remove(dir); err != nil {
+				return err
+			}
+		}
+		if err == nil || dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return err
+	}
+	if f.mode&fs.ModeSymlink != 0 {
+		return os.Symlink(string(f.data), path)
+	}
+	return os.WriteFile(path, f.data, f.mode.Perm())
+}
+
+// changes are the paths that differ between two trees.
+func (c *Checkpoint) changes(ctx context.Context, from, to string) ([]string, error) {
+	out, err := c.repo.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to)
+	return nulList(out), err
+}
+
+func nulList(out []byte) []string {
+	text := strings.TrimSuffix(string(out), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
+// worktreeTree is the tree that the worktree would be: the baseline with every change in it, ignored files and the
+// user's own untracked ones left out. It is made on a fresh private index, so that flags and file times that an agent
+// set in the real one hide nothing.
+func (c *Checkpoint) worktreeTree(ctx context.Context, baseline string, leaveOut []string) (string, error) {
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", baseline); err != nil {
+		return "", err
+	}
+	if _, err := private.Output(ctx, "add", "-A", "--", "."); err != nil {
+		return "", err
+	}
+	if len(leaveOut) > 0 {
+		list := []byte(strings.Join(leaveOut, "\x00") + "\x00")
+		if _, err := private.Input(ctx, list, "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	return private.Line(ctx, "write-tree")
+}
+
+// setIndex makes the index hold exactly tree, with fresh file times.
+func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
+	if _, err := c.repo.Output(ctx, "read-tree", "--reset", tree); err != nil {
+		return err
+	}
+	// Exit code 1 says that some file differs, which is allowed here.
+	if _, err := c.repo.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
+		return err
+	}
+	return nil
+}
+
+// cleanTo puts worktree and index back to the baseline. What the worktree held beyond it is kept under a ref of that
+// kind, which is named; "" where there was nothing. Ignored files and the user's untracked ones stay.
+func (c *Checkpoint) cleanTo(ctx context.Context, baseline, kind, id, why string) (string, error) {
+	userFiles, err := c.userFiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	tree, err := c.worktreeTree(ctx, baseline, userFiles)
+	if err != nil {
+		return "", err
+	}
+	baseTree, err := c.repo.Tree(ctx, baseline)
+	if err != nil {
+		return "", err
+	}
+	ref := ""
+	if tree != baseTree {
+		if ref, err = c.keepTree(ctx, kind, id, tree, baseline, why); err != nil {
+			return "", err
+		}
+	}
+	if err := c.setIndex(ctx, tree); err != nil {
+		return "", err
+	}
+	_, err = c.repo.Output(ctx, "read-tree", "--reset", "-u", baseline)
+	return ref, err
+}

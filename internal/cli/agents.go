@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+)
+
+// commandAgent is the agent that runs whatever it is given.
+const commandAgent = "command"
+
+// agentNames are the executable files of the agents' folder, which the driver names in RALPH_AGENTS.
+func (p *Process) agentNames() (dir string, names []string, err error) {
+	dir = p.Getenv("RALPH_AGENTS")
+	if dir == "" {
+		return "", nil, exit.Fail("scripts/ralph-loop names its own scripts/agents", "RALPH_AGENTS does not say where the agents are")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", nil, fmt.Errorf("list the agents: %w", err)
+	}
+	for _, e := range entries {
+		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return dir, names, nil
+}
+
+// agents lists the agents, or names the one that is meant.
+func (v *checkpointVerbs) agents(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint agents [--select NAME]", 0, 0); err != nil {
+		return err
+	}
+	_, names, err := v.p.agentNames()
+	if err != nil {
+		return err
+	}
+	if c.IsSet("select") {
+		name, err := v.p.selectAgent(c.Context, c.String("select"), names)
+		if err != nil {
+			return err
+		}
+		names = []string{name}
+	}
+	for _, n := range names {
+		fmt.Fprintln(v.p.Stdout, n)
+	}
+	return nil
+}
+
+// selectAgent is the agent that is meant: by the flag, the environment, the configuration, in this order.
+func (p *Process) selectAgent(ctx context.Context, name string, names []string) (string, error) {
+	if name == "" {
+		name = p.Getenv("RALPH_AGENT")
+	}
+	if name == "" {
+		repo, err := git.Open(ctx, p.Dir, p.Environ)
+		if err != nil {
+			return "", err
+		}
+		cfg, err := p.readConfig(repo.Top)
+		if err != nil {
+			return "", err
+		}
+		if name = cfg.Agent.Name; name == "" && len(cfg.Agent.Command) > 0 {
+			name = commandAgent
+		}
+	}
+	known := "known are " + strings.Join(names, ", ")
+	if name == "" {
+		return "", exit.Misuse("give --agent, or agent.name in ralph.yaml; "+known, "no agent is named")
+	}
+	if !slices.Contains(names, name) {
+		return "", exit.Misuse(known, "there is no agent %q", name)
+	}
+	return name, nil
+}
+
+// agentCommand is the command line of an agent with its arguments; the agent "command" has those of ralph.yaml where
+// none are given.
+func (p *Process) agentCommand(ctx context.Context, name string, args []string) ([]string, error) {
+	dir, names, err := p.agentNames()
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Contains(names, name) {
+		return nil, exit.Misuse("known are "+strings.Join(names, ", "), "there is no agent %q", name)
+	}
+	if name == commandAgent && len(args) == 0 {
+		repo, err := git.Open(ctx, p.Dir, p.Environ)
+		if err != nil {
+			return nil, err
+		}
+		cfg, err := p.readConfig(repo.Top)
+		if err != nil {
+			return nil, err
+		}
+		args = cfg.Agent.Command
+	}
+	return append([]string{filepath.Join(dir, name)}, args...), nil
+}

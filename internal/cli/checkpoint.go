@@ -1,0 +1,445 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"ralph-loop/internal/checkpoint"
+	"ralph-loop/internal/exit"
+)
+
+const checkpointName = "ralph-checkpoint"
+
+// Checkpoint is ralph-checkpoint.
+func Checkpoint(p *Process, doc string, args []string) int {
+	checkpoint.KeepLockPrivate()
+	v := &checkpointVerbs{p}
+	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
+	app := &urfave.App{
+		Name: checkpointName,
+		Action: func(c *urfave.Context) error {
+			if c.Args().Present() {
+				return exit.Misuse("see 'ralph-checkpoint --help'", "unknown verb %q", c.Args().First())
+			}
+			return exit.Misuse("see 'ralph-checkpoint --help'", "a verb is missing")
+		},
+		Commands: []*urfave.Command{
+			{Name: "begin", Usage: "start a run or continue the open one", Action: v.begin, Flags: []urfave.Flag{
+				&urfave.IntFlag{Name: "max-iterations", Usage: "requirements taken up in this run at most"},
+				&urfave.StringFlag{Name: "branch", Usage: "work on this branch; made where it is not there"},
+				&urfave.BoolFlag{Name: "resume", Usage: "insist on an open run"},
+				&urfave.BoolFlag{Name: "redo-changed", Usage: "do requirements again whose text changed"},
+				&urfave.BoolFlag{Name: "keep-changed", Usage: "leave them done"},
+			}},
+			{Name: "start", Usage: "take up a requirement; prints the number of its next attempt", Action: v.start},
+			{Name: "infra", Usage: "record what is known of the test infrastructure", Action: v.infra},
+			{Name: "attempt", Usage: "run one agent, the prompt on stdin", Action: v.attempt, Flags: []urfave.Flag{
+				&urfave.DurationFlag{Name: "timeout", Usage: "wall clock, as in 300s"},
+				&urfave.StringFlag{Name: "agent", Usage: "one of 'ralph-checkpoint agents'; COMMAND is then its arguments"},
+			}},
+			{Name: "pass", Usage: "commit the index as the requirement's work", Action: v.pass, Flags: []urfave.Flag{
+				&urfave.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print the commit message and change nothing"},
+			}},
+			{Name: "fail", Usage: "record a failed attempt; prints what follows: retry or blocked", Action: v.fail, Flags: []urfave.Flag{
+				&urfave.StringFlag{Name: "digest", Usage: "the file with what the next attempt is told; - is stdin"},
+			}},
+			{Name: "block", Usage: "give a requirement up", Action: v.block, Flags: []urfave.Flag{
+				&urfave.StringFlag{Name: "reason", Usage: "why"},
+			}},
+			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
+				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
+			}},
+			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost},
+			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
+			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
+			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
+			{Name: "summary", Usage: "print a requirement's execution summary", Action: v.summary},
+			{Name: "report", Usage: "print the run's report: the table, and what can be decided", Action: v.report},
+			{Name: "check", Usage: "judge the state", Action: v.check},
+			{Name: "recover", Usage: "make a damaged or lost state anew", Action: v.recover, Flags: []urfave.Flag{
+				&urfave.StringSliceFlag{Name: "accept", Usage: "believe the claim of this requirement"},
+			}},
+			{Name: "agents", Usage: "list the agents that can be dispatched", Action: v.agents, Flags: []urfave.Flag{
+				&urfave.StringFlag{Name: "select", Usage: "print the name of this one, or of the configured one where it is empty, if it is there"},
+			}},
+		},
+	}
+	return p.run(app, doc, args)
+}
+
+type checkpointVerbs struct{ p *Process }
+
+// open is the state, with the run lock held where the verb changes it.
+func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
+	c, _, err = v.p.openCheckpoint(ctx, checkpointName)
+	if err != nil || !change {
+		return c, func() {}, err
+	}
+	release, err = c.HoldRun(begin)
+	if err != nil {
+		return nil, nil, err
+	}
+	// Only now is the state ours: what was read before may have changed since.
+	c, _, err = v.p.openCheckpoint(ctx, checkpointName)
+	if err != nil {
+		release()
+		return nil, nil, err
+	}
+	return c, release, nil
+}
+
+// change runs f on the state with the run lock held, for a verb with exactly one operand, the requirement.
+func (v *checkpointVerbs) change(c *urfave.Context, usage string, f func(*checkpoint.Checkpoint, string) error) error {
+	ops, err := v.p.operands(c, usage, 1, 1)
+	if err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := f(cp, ops[0]); err != nil {
+		return err
+	}
+	return v.keepStatus(cp)
+}
+
+func (v *checkpointVerbs) keepStatus(cp *checkpoint.Checkpoint) error {
+	if cp.Progress() == nil {
+		return nil
+	}
+	return cp.WriteStatusFile()
+}
+
+func (v *checkpointVerbs) begin(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint begin [OPTIONS]", 0, 0); err != nil {
+		return err
+	}
+	if c.Bool("redo-changed") && c.Bool("keep-changed") {
+		return exit.Misuse("give one of them", "--redo-changed and --keep-changed exclude each other")
+	}
+	if c.IsSet("max-iterations") && c.Int("max-iterations") < 1 {
+		return exit.Misuse("give a number from 1", "--max-iterations %d makes no sense", c.Int("max-iterations"))
+	}
+	cp, release, err := v.open(c.Context, true, true)
+	if err != nil {
+		return err
+	}
+	defer release()
+	unsettled, err := cp.Begin(c.Context, checkpoint.BeginOptions{
+		MaxIterations: c.Int("max-iterations"), Branch: c.String("branch"), Resume: c.Bool("resume"),
+		RedoChanged: c.Bool("redo-changed"), KeepChanged: c.Bool("keep-changed"),
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range unsettled {
+		fmt.Fprintln(v.p.Stdout, id)
+	}
+	return v.keepStatus(cp)
+}
+
+func (v *checkpointVerbs) start(c *urfave.Context) error {
+	return v.change(c, "ralph-checkpoint start REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		n, err := cp.Start(c.Context, id)
+		if err == nil {
+			fmt.Fprintln(v.p.Stdout, n)
+		}
+		return err
+	})
+}
+
+func (v *checkpointVerbs) infra(c *urfave.Context) error {
+	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed", 2, 2)
+	if err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := cp.Infra(c.Context, ops[0], ops[1]); err != nil {
+		return err
+	}
+	return v.keepStatus(cp)
+}
+
+func (v *checkpointVerbs) attempt(c *urfave.Context) error {
+	ops, err := v.p.operands(c, "ralph-checkpoint attempt [--timeout D] [--agent NAME] REQ -- COMMAND [ARGUMENT...]", 1, -1)
+	if err != nil {
+		return err
+	}
+	command := ops[1:]
+	if name := c.String("agent"); name != "" {
+		if command, err = v.p.agentCommand(c.Context, name, command); err != nil {
+			return err
+		}
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	timeout := c.Duration("timeout")
+	if !c.IsSet("timeout") {
+		timeout = cp.AgentTimeout()
+	}
+	a, err := cp.Attempt(c.Context, ops[0], v.p.Stdin, timeout, command)
+	if err != nil {
+		return err
+	}
+	for _, note := range a.Notes {
+		say(v.p.Stderr, checkpointName, "put in order: %s", note)
+	}
+	if err := v.keepStatus(cp); err != nil {
+		return err
+	}
+	estimated := ""
+	if a.Guessed {
+		estimated = ", estimated"
+	}
+	fmt.Fprintf(v.p.Stdout, "agent  %s  %d tokens%s  %.1fs\n", a.Outcome, a.Tokens, estimated, a.Seconds)
+	if a.Changed {
+		return nil
+	}
+	fmt.Fprint(v.p.Stderr, a.Digest)
+	if !strings.HasSuffix(a.Digest, "\n") {
+		fmt.Fprintln(v.p.Stderr)
+	}
+	if a.Outcome == "timeout" {
+		return exit.Silent(exit.Timeout)
+	}
+	return exit.Silent(exit.No)
+}
+
+func (v *checkpointVerbs) pass(c *urfave.Context) error {
+	if c.Bool("dry-run") {
+		ops, err := v.p.operands(c, "ralph-checkpoint pass [-n] REQ", 1, 1)
+		if err != nil {
+			return err
+		}
+		cp, _, err := v.open(c.Context, false, false)
+		if err != nil {
+			return err
+		}
+		message, err := cp.Preview(c.Context, ops[0])
+		if err == nil {
+			fmt.Fprint(v.p.Stdout, message)
+		}
+		return err
+	}
+	return v.change(c, "ralph-checkpoint pass [-n] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		commit, err := cp.Pass(c.Context, id)
+		if err == nil {
+			fmt.Fprintln(v.p.Stdout, commit)
+		}
+		return err
+	})
+}
+
+func (v *checkpointVerbs) fail(c *urfave.Context) error {
+	return v.change(c, "ralph-checkpoint fail [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		var digest []byte
+		if name := c.String("digest"); name != "" {
+			var err error
+			if digest, err = v.read(name); err != nil {
+				return err
+			}
+		}
+		status, err := cp.Fail(c.Context, id, digest)
+		if err == nil {
+			fmt.Fprintln(v.p.Stdout, status)
+		}
+		return err
+	})
+}
+
+// read is the beginning of a file that the user names; - is stdin.
+func (v *checkpointVerbs) read(name string) ([]byte, error) {
+	const most = 1 << 20
+	in := v.p.Stdin
+	if name != "-" {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(v.p.Dir, name)
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("read the digest: %w", err)
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, most))
+	if err != nil {
+		return nil, fmt.Errorf("read the digest: %w", err)
+	}
+	return data, nil
+}
+
+func (v *checkpointVerbs) block(c *urfave.Context) error {
+	return v.change(c, "ralph-checkpoint block [--reason TEXT] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		return cp.Block(c.Context, id, c.String("reason"))
+	})
+}
+
+func (v *checkpointVerbs) decide(c *urfave.Context) error {
+	ops, err := v.p.operands(c, "ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback", 2, 2)
+	if err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if err := cp.Decide(c.Context, ops[0], ops[1], c.String("to")); err != nil {
+		return err
+	}
+	return v.keepStatus(cp)
+}
+
+func (v *checkpointVerbs) cost(c *urfave.Context) error {
+	return v.change(c, "ralph-checkpoint cost REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		used, over, err := cp.Cost(c.Context, id)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		if over != "" {
+			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
+		}
+		return nil
+	})
+}
+
+func (v *checkpointVerbs) finish(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint finish", 0, 0); err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	status, err := cp.Finish(c.Context)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(v.p.Stdout, status)
+	return v.keepStatus(cp)
+}
+
+// view runs f on the state, for a verb that changes nothing.
+func (v *checkpointVerbs) view(c *urfave.Context, usage string, operands int, f func(*checkpoint.Checkpoint, []string) error) error {
+	ops, err := v.p.operands(c, usage, operands, operands)
+	if err != nil {
+		return err
+	}
+	cp, _, err := v.open(c.Context, false, false)
+	if err != nil {
+		return err
+	}
+	return f(cp, ops)
+}
+
+func (v *checkpointVerbs) failures(c *urfave.Context) error {
+	return v.view(c, "ralph-checkpoint failures REQ", 1, func(cp *checkpoint.Checkpoint, ops []string) error {
+		digests, err := cp.Failures(ops[0])
+		for i, d := range digests {
+			if i > 0 {
+				fmt.Fprintln(v.p.Stdout)
+			}
+			fmt.Fprintln(v.p.Stdout, strings.TrimRight(d, "\n"))
+		}
+		return err
+	})
+}
+
+func (v *checkpointVerbs) status(c *urfave.Context) error {
+	if err := oneOf("format", c.String("format"), "text", "json"); err != nil {
+		return err
+	}
+	return v.view(c, "ralph-checkpoint status [--format text|json]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+		if c.String("format") == "text" {
+			return cp.WriteTable(v.p.Stdout)
+		}
+		s, err := cp.Status()
+		if err != nil {
+			return err
+		}
+		data, err := checkpoint.EncodeStatus(s)
+		if err != nil {
+			return err
+		}
+		_, err = v.p.Stdout.Write(data)
+		return err
+	})
+}
+
+func (v *checkpointVerbs) summary(c *urfave.Context) error {
+	return v.view(c, "ralph-checkpoint summary REQ", 1, func(cp *checkpoint.Checkpoint, ops []string) error {
+		return cp.WriteSummary(v.p.Stdout, ops[0])
+	})
+}
+
+func (v *checkpointVerbs) report(c *urfave.Context) error {
+	return v.view(c, "ralph-checkpoint report", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+		if err := cp.WriteTable(v.p.Stdout); err != nil {
+			return err
+		}
+		return cp.WriteDecisions(v.p.Stdout, "scripts/ralph-loop")
+	})
+}
+
+func (v *checkpointVerbs) check(c *urfave.Context) error {
+	return v.view(c, "ralph-checkpoint check", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+		wrong, err := cp.Check()
+		if err != nil {
+			return err
+		}
+		for _, line := range wrong {
+			fmt.Fprintln(v.p.Stdout, line)
+		}
+		if len(wrong) > 0 {
+			return exit.Silent(exit.No)
+		}
+		return nil
+	})
+}
+
+func (v *checkpointVerbs) recover(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint recover [--accept REQ]...", 0, 0); err != nil {
+		return err
+	}
+	pr, err := v.p.openProject(c.Context, checkpointName)
+	if err != nil {
+		return err
+	}
+	// Opened without a look at the state, which may be damaged: that is why we are here.
+	cp := checkpoint.Blank(checkpoint.Options{
+		Repo: pr.repo, Config: pr.cfg, Graph: pr.graph, Spec: pr.spec, Environ: v.p.Environ, Now: v.p.Now,
+		Say: func(format string, args ...any) { say(v.p.Stderr, checkpointName, format, args...) },
+	})
+	release, err := cp.HoldRun(false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	source, doubtful, err := cp.Recover(c.Context, c.StringSlice("accept"))
+	if err != nil {
+		return err
+	}
+	say(v.p.Stderr, checkpointName, "recovered from %s", source)
+	for _, line := range doubtful {
+		say(v.p.Stderr, checkpointName, "not believed: %s (--accept believes it)", line)
+	}
+	return v.keepStatus(cp)
+}

@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"ralph-loop/internal/checkpoint"
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/order"
+	"ralph-loop/internal/spec"
+)
+
+// project is what most verbs work on: the repository we stand in, its configuration and its specification.
+type project struct {
+	repo  *git.Repo
+	cfg   *config.Config
+	graph *order.Graph
+	spec  string // path of the specification, relative to the worktree's top
+}
+
+// openProject reads repository, configuration and specification; warnings about the specification go to stderr.
+func (p *Process) openProject(ctx context.Context, name string) (*project, error) {
+	repo, err := git.Open(ctx, p.Dir, p.Environ)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := p.readConfig(repo.Top)
+	if err != nil {
+		return nil, err
+	}
+	pr := &project{repo: repo, cfg: cfg, spec: cfg.Spec}
+	if filepath.IsAbs(pr.spec) {
+		if pr.spec, err = filepath.Rel(repo.Top, pr.spec); err != nil || !filepath.IsLocal(pr.spec) {
+			return nil, exit.Fail("put it into the repository", "the specification %q lies outside the repository", cfg.Spec)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(repo.Top, pr.spec))
+	if err != nil {
+		return nil, exit.Fail("write it, or name another one as 'spec' in ralph.yaml or in RALPH_SPEC", "read the specification: %w", err)
+	}
+	g, _, err := order.Read(pr.spec, data)
+	if err != nil {
+		return nil, err
+	}
+	pr.graph = g
+	return pr, nil
+}
+
+// readConfig is the configuration that holds for a worktree: ralph.yaml, then what the environment says.
+func (p *Process) readConfig(top string) (*config.Config, error) {
+	data, err := os.ReadFile(filepath.Join(top, config.File))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	cfg, err := config.Read(config.File, data)
+	if err != nil {
+		return nil, err
+	}
+	if path := p.Getenv("RALPH_SPEC"); path != "" {
+		cfg.Spec = path
+	}
+	return cfg, nil
+}
+
+// openCheckpoint is the state of the worktree we stand in.
+func (p *Process) openCheckpoint(ctx context.Context, name string) (*checkpoint.Checkpoint, *project, error) {
+	pr, err := p.openProject(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := checkpoint.Open(checkpoint.Options{
+		Repo: pr.repo, Config: pr.cfg, Graph: pr.graph, Spec: pr.spec, Environ: p.Environ, Now: p.Now,
+		Say: func(format string, args ...any) { say(p.Stderr, name, format, args...) },
+	})
+	return c, pr, err
+}
+
+// say writes a line to stderr in a program's name.
+func say(w io.Writer, name, format string, args ...any) {
+	fmt.Fprintf(w, "%s: %s\n", name, fmt.Sprintf(format, args...))
+}
+
+// specPath is the specification that is meant: the operand, else RALPH_SPEC, else the one that ralph.yaml names at the
+// worktree's top, wherever in the worktree we stand.
+func (p *Process) specPath(ctx context.Context, operand string) (string, error) {
+	if operand != "" {
+		return operand, nil
+	}
+	if path := p.Getenv("RALPH_SPEC"); path != "" {
+		return path, nil
+	}
+	repo, err := git.Open(ctx, p.Dir, p.Environ)
+	if err != nil {
+		// A specification needs no repository.
+		return config.Default().Spec, nil
+	}
+	cfg, err := p.readConfig(repo.Top)
+	if err != nil {
+		return "", err
+	}
+	if filepath.IsAbs(cfg.Spec) {
+		return cfg.Spec, nil
+	}
+	path := filepath.Join(repo.Top, cfg.Spec)
+	if rel, err := filepath.Rel(filepath.Join(repo.Top, filepath.FromSlash(repo.Prefix)), path); err == nil {
+		return rel, nil
+	}
+	return path, nil
+}
+
+// states is where each requirement stands: by the checkpoint, if the specification is the one that it was made for, else
+// by the specification's own words.
+func (p *Process) states(ctx context.Context, operand string, s *spec.Spec) (order.States, error) {
+	states := order.FromFile(s)
+	if operand != "" {
+		return states, nil
+	}
+	repo, err := git.Open(ctx, p.Dir, p.Environ)
+	if err != nil {
+		return states, nil
+	}
+	progress, err := checkpoint.NewStore(repo, p.Now).Load()
+	if err != nil || progress == nil {
+		return states, err
+	}
+	for id, state := range progress.States() {
+		if s.Lookup(id) != nil {
+			states[id] = state
+		}
+	}
+	return states, nil
+}
+
+// inProgress is the requirement that the checkpoint has in work, and its baseline if that is still below HEAD; without
+// one both are empty.
+func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (base, id string, err error) {
+	progress, err := checkpoint.NewStore(repo, p.Now).Load()
+	if err != nil || progress == nil {
+		return "", "", err
+	}
+	if id = progress.Working(); id == "" {
+		return "", "", nil
+	}
+	below, err := repo.IsAncestor(ctx, progress.Baseline, "HEAD")
+	if err != nil || !below {
+		return "", "", err
+	}
+	return progress.Baseline, id, nil
+}

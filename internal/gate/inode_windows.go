@@ -1,0 +1,6 @@
+package gate
+
+import "os"
+
+// Size, time and path must do.
+func inode(os.FileInfo) uint64 { return 0 }

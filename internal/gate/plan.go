@@ -1,0 +1,126 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/git"
+)
+
+// Step is one command of the gate.
+type Step struct {
+	Layer string   // L1 or L2; L3 reads what L2's commands write
+	Dir   string   // where it runs, below the top of the tree; "" is the top
+	Args  []string // the program and its arguments; for lint that the gate does itself nil
+	Line  string   // as a person would type it
+	kind  kind
+}
+
+type kind int
+
+const (
+	typecheck kind = iota
+	lint
+	goFormat // by the gate itself
+	goTest
+	ownTest // a test command of the project's own
+)
+
+// String is the step as a person would type it at the tree's top.
+func (s Step) String() string {
+	if s.Dir == "" {
+		return s.Line
+	}
+	return "cd " + s.Dir + " && " + s.Line
+}
+
+type plan struct {
+	steps     []Step
+	modules   []module // Go's
+	untested  []string // languages with code in the tree that no step tests, by name
+	hasSource bool     // the tree holds implementation in any language
+}
+
+func (p *plan) of(kinds ...kind) []Step {
+	var out []Step
+	for _, s := range p.steps {
+		if slices.Contains(kinds, s.kind) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// Plan lists the commands by which a tree would be judged.
+func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]Step, error) {
+	p, err := makePlan(ctx, repo, c, tree)
+	if err != nil {
+		return nil, err
+	}
+	return p.steps, nil
+}
+
+// plan is made once for each tree.
+func (j *judge) plan(ctx context.Context, tree string) (*plan, error) {
+	if p := j.plans[tree]; p != nil {
+		return p, nil
+	}
+	p, err := makePlan(ctx, j.Repo, j.Config, tree)
+	if err == nil {
+		j.plans[tree] = p
+	}
+	return p, err
+}
+
+func makePlan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) (*plan, error) {
+	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the tree: %w", err)
+	}
+	paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
+	p := &plan{modules: goModules(paths)}
+	classifier := &diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}
+	endings := map[string]int{}
+	for _, file := range paths {
+		if class, _ := classifier.ByName(file); class == diffstat.Implementation {
+			p.hasSource = true
+			if !strings.HasSuffix(file, ".go") || len(p.modules) == 0 {
+				endings[path.Ext(file)]++
+			}
+		}
+	}
+	g := c.Gate
+	for _, m := range p.modules {
+		if len(g.Typecheck) == 0 {
+			p.steps = append(p.steps, Step{Layer: "L1", Dir: m.dir, Args: []string{"go", "vet", "./..."}, Line: "go vet ./...", kind: typecheck})
+		}
+	}
+	p.add("L1", typecheck, g.Typecheck)
+	if len(g.Lint) == 0 && len(p.modules) > 0 {
+		p.steps = append(p.steps, Step{Layer: "L1", Line: "gofmt -l (the changed files)", kind: goFormat})
+	}
+	p.add("L1", lint, g.Lint)
+	if len(g.Test) > 0 {
+		p.add("L2", ownTest, g.Test)
+		return p, nil
+	}
+	for _, m := range p.modules {
+		p.steps = append(p.steps, Step{Layer: "L2", Dir: m.dir, Args: []string{"go", "test", "-json", "-coverpkg=./...", "./..."}, Line: "go test -coverpkg=./... ./...", kind: goTest})
+	}
+	for ending := range endings {
+		p.untested = append(p.untested, "*"+ending)
+	}
+	slices.Sort(p.untested)
+	return p, nil
+}
+
+func (p *plan) add(layer string, k kind, commands []config.Command) {
+	for _, c := range commands {
+		p.steps = append(p.steps, Step{Layer: layer, Args: c.Args, Line: c.Line, kind: k})
+	}
+}

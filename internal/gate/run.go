@@ -1,0 +1,210 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/nearest"
+	"ralph-loop/internal/snapshot"
+	"ralph-loop/internal/spec"
+)
+
+// Request is what the gate is asked.
+type Request struct {
+	Repo        *git.Repo
+	Environ     []string          // the caller's; tools see what run.Environment leaves of it
+	Config      *config.Config    // in force: the baseline's while a requirement is in progress, else the tree's
+	Base        string            // a commit, or the empty tree
+	Tree        string            // the tree to judge
+	Requirement *spec.Requirement // in progress, or nil on a person's commit
+	Only        []string          // names of Layers; none: all
+	StopAtFirst bool              // stop at the first layer that fails or ends in an error
+	Now         func() time.Time
+	CacheHome   string      // below it lies the exported copy; "": XDG_CACHE_HOME, else .cache in HOME
+	OnLayer     func(Layer) // called as each layer ends; may be nil
+}
+
+// judge is one run of the gate. What several layers need is found once, and only when one needs it: on a full hit of
+// the cache nothing is listed, checked out or run.
+type judge struct {
+	Request
+	baseTree string
+	merge    bool // the commit in the making is a merge
+	cache    *cache
+	stat     *diffstat.Stat
+	plans    map[string]*plan // by tree
+	copied   *snapshot.Copy
+	tested   map[string]*testRun // by tree
+	logs     map[string]bool     // logs begun in this run
+}
+
+// Run judges a tree. The error is not nil only if there can be no verdict: the request makes no sense, or ctx ended.
+// What goes wrong inside one layer is that layer's result.
+func Run(ctx context.Context, req Request) (*Verdict, error) {
+	if err := CheckLayers(req.Only); err != nil {
+		return nil, err
+	}
+	baseTree, err := req.Repo.Tree(ctx, req.Base)
+	if err != nil {
+		return nil, fmt.Errorf("find the baseline's tree: %w", err)
+	}
+	j := &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now),
+		merge: req.Requirement == nil && isMerge(req.Repo), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}
+	defer j.close()
+
+	v := &Verdict{Version: 1, Base: req.Base, Tree: req.Tree, Layers: []Layer{}}
+	if req.Requirement != nil {
+		v.Requirement = req.Requirement.ID
+	}
+	for _, name := range Layers {
+		if len(req.Only) > 0 && !slices.Contains(req.Only, name) {
+			continue
+		}
+		begun := req.Now()
+		l, err := j.layer(ctx, name)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			l = Layer{Result: Error, Summary: short(err.Error(), 1000), Advice: exit.HintOf(err)}
+		}
+		l.Name, l.Seconds = name, req.Now().Sub(begun).Seconds()
+		l.bound()
+		v.Layers = append(v.Layers, l)
+		if req.OnLayer != nil {
+			req.OnLayer(l)
+		}
+		if req.StopAtFirst && l.Result != Pass && l.Result != NotApplicable {
+			break
+		}
+	}
+	v.Result = v.outcome()
+	return v, nil
+}
+
+// CheckLayers refuses names that are no layer's.
+func CheckLayers(names []string) error {
+	for _, name := range names {
+		if slices.Contains(Layers, name) {
+			continue
+		}
+		hint := "layers are " + strings.Join(Layers, ", ")
+		if meant := nearest.Word(name, Layers); meant != "" {
+			hint = fmt.Sprintf("did you mean %s? ", meant) + hint
+		}
+		return exit.Misuse(hint, "there is no layer %q", name)
+	}
+	return nil
+}
+
+func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
+	switch name {
+	case "L0":
+		return j.remembered(ctx, j.scopeKey(), j.scope)
+	case "L1b":
+		return j.remembered(ctx, j.ratioKey(), j.ratio)
+	case "L1":
+		return j.static(ctx)
+	case "L2":
+		return j.suite(ctx)
+	case "L3":
+		return j.coverage(ctx)
+	}
+	return Layer{}, errors.New("no such layer")
+}
+
+// remembered answers from the cache, else computes the answer and keeps it if it may be kept.
+func (j *judge) remembered(ctx context.Context, in inputs, compute func(context.Context) (Layer, error)) (Layer, error) {
+	key := in.key()
+	if l, ok := j.cache.get(key); ok {
+		return l, nil
+	}
+	l, err := compute(ctx)
+	if err == nil && ctx.Err() == nil {
+		j.cache.put(key, in.Layer, j.Tree, &l)
+	}
+	return l, err
+}
+
+// changed counts what the tree adds to the baseline.
+func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
+	if j.stat != nil {
+		return j.stat, nil
+	}
+	stat, err := diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, j.classifier())
+	if err != nil {
+		return nil, err
+	}
+	j.stat = stat
+	return stat, nil
+}
+
+func (j *judge) classifier() *diffstat.Classifier {
+	return &diffstat.Classifier{TestGlobs: j.Config.Gate.TestGlobs, IgnoreGlobs: j.Config.Gate.IgnoreGlobs}
+}
+
+// checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.
+func (j *judge) checkout(ctx context.Context, tree string) error {
+	if j.copied == nil {
+		c, err := snapshot.Open(ctx, j.Repo, j.cacheHome())
+		if err != nil {
+			return err
+		}
+		c.Links = j.Config.Gate.Link
+		j.copied = c
+	}
+	return j.copied.Checkout(ctx, tree)
+}
+
+func (j *judge) cacheHome() string {
+	if j.CacheHome != "" {
+		return j.CacheHome
+	}
+	home, cache := "", ""
+	for _, kv := range j.Environ {
+		switch key, value, _ := strings.Cut(kv, "="); key {
+		case "HOME":
+			home = value
+		case "XDG_CACHE_HOME":
+			cache = value
+		}
+	}
+	if cache == "" && home != "" {
+		cache = filepath.Join(home, ".cache")
+	}
+	return cache
+}
+
+// scratch is the folder for what tools write beside the copy. It keeps its name from run to run: the go command
+// takes TMPDIR for an input of every test that asks for a temporary folder.
+func (j *judge) scratch() string { return filepath.Join(filepath.Dir(j.copied.Dir), "scratch") }
+
+func (j *judge) close() {
+	if j.copied != nil {
+		removeScratch(j.scratch())
+		_ = j.copied.Close() // the lock ends with the process too
+	}
+}
+
+// maxFindings is how many findings a layer keeps; the rest is counted.
+const maxFindings = 50
+
+func (l *Layer) bound() {
+	if over := len(l.Findings) - maxFindings; over > 0 {
+		l.Findings, l.Dropped = l.Findings[:maxFindings], l.Dropped+over
+	}
+	for i := range l.Findings {
+		l.Findings[i].Message = clean(l.Findings[i].Message)
+		l.Findings[i].Path = strings.ToValidUTF8(l.Findings[i].Path, "\uFFFD")
+	}
+	l.Summary = clean(l.Summary)
+}

@@ -1,0 +1,126 @@
+package gate
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+)
+
+// Trees are what the gate compares.
+type Trees struct {
+	Base   string // a commit, or the empty tree before the first one
+	Tree   string // what would be committed
+	Staged bool   // the index differs from HEAD; otherwise HEAD's own tree is judged
+}
+
+const deepen = "fetch the whole history: git fetch --unshallow (in CI: fetch-depth: 0)"
+
+// FindTrees finds the tree that would be committed, the index, and what to measure it against. base names a commit,
+// or is empty: then it is HEAD. With nothing staged there is nothing between the index and HEAD, so that HEAD is
+// judged against the place where it left the target branch, else against its parent; but a hook (hook is true)
+// judges the commit in the making, which is then empty.
+func FindTrees(ctx context.Context, repo *git.Repo, base string, hook bool) (Trees, error) {
+	tree, err := repo.IndexTree(ctx)
+	if err != nil {
+		if strings.Contains(err.Error(), "unmerged") {
+			return Trees{}, exit.Fail("resolve the conflicts, then git add the files", "the index holds unmerged files: there is no tree to judge")
+		}
+		return Trees{}, err
+	}
+	head, err := repo.Head(ctx)
+	if err != nil {
+		return Trees{}, err
+	}
+	t := Trees{Base: head, Tree: tree, Staged: true}
+	if head != "" {
+		headTree, err := repo.Tree(ctx, head)
+		if err != nil {
+			return Trees{}, err
+		}
+		t.Staged = headTree != tree
+	}
+	switch {
+	case base != "":
+		t.Base, err = namedBase(ctx, repo, base)
+	case head == "":
+		t.Base, err = repo.EmptyTree(ctx)
+	case !t.Staged && !hook:
+		t.Base, err = branchPoint(ctx, repo, head)
+	}
+	return t, err
+}
+
+func namedBase(ctx context.Context, repo *git.Repo, rev string) (string, error) {
+	commit, err := repo.Commit(ctx, rev)
+	if err != nil || commit != "" {
+		return commit, err
+	}
+	// The empty tree is a base too: that of a repository's first commit.
+	if empty, err := repo.EmptyTree(ctx); err == nil && empty == rev {
+		return empty, nil
+	}
+	if isShallow(ctx, repo) {
+		return "", exit.Fail(deepen, "the base %q is not in this shallow clone", rev)
+	}
+	return "", exit.Fail("give a commit, a branch or a tag", "the base %q names no commit", rev)
+}
+
+// branchPoint is where head left the branch that it will go to, else its parent, else the empty tree.
+func branchPoint(ctx context.Context, repo *git.Repo, head string) (string, error) {
+	for _, target := range []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master"} {
+		commit, err := repo.Commit(ctx, target)
+		if err != nil {
+			return "", err
+		}
+		if commit == "" || commit == head {
+			continue
+		}
+		point, err := repo.Line(ctx, "merge-base", commit, head)
+		if git.CodeOf(err) == 1 {
+			if isShallow(ctx, repo) {
+				return "", exit.Fail(deepen, "the place where HEAD left %q is not in this shallow clone", target)
+			}
+			continue
+		}
+		if err != nil {
+			return "", err
+		}
+		if point != head {
+			return point, nil
+		}
+	}
+	parent, err := repo.Commit(ctx, head+"^")
+	if err != nil || parent != "" {
+		return parent, err
+	}
+	if isShallow(ctx, repo) {
+		return "", exit.Fail(deepen, "the parent of HEAD is not in this shallow clone")
+	}
+	return repo.EmptyTree(ctx)
+}
+
+func isShallow(ctx context.Context, repo *git.Repo) bool {
+	answer, err := repo.Line(ctx, "rev-parse", "--is-shallow-repository")
+	return err == nil && answer == "true"
+}
+
+// isMerge reports whether the commit in the making has more than one parent.
+func isMerge(repo *git.Repo) bool {
+	_, err := os.Stat(filepath.Join(repo.GitDir, "MERGE_HEAD"))
+	return err == nil
+}
+
+// ReadConfig is the ralph.yaml of a tree, or the defaults if it holds none. While a requirement is in progress that
+// tree is the baseline's, so that nobody lowers a threshold that he is judged by.
+func ReadConfig(ctx context.Context, repo *git.Repo, rev string) (*config.Config, error) {
+	data, _, err := repo.File(ctx, rev, config.File)
+	if err != nil {
+		return nil, err
+	}
+	return config.Read(config.File, data)
+}

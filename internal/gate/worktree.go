@@ -1,0 +1,52 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/glob"
+)
+
+// missingFiles names what lies in the worktree and is not in the judged tree: tests that pass there and fail here
+// often need one of them. It is the one place where the gate scans the worktree, and only after a failure.
+func (j *judge) missingFiles(ctx context.Context) ([]string, error) {
+	kinds := []struct {
+		what string
+		args []string
+	}{
+		{"not staged", []string{"diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-relative", "--ignore-submodules=all"}},
+		{"untracked", []string{"ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"}},
+		{"ignored", []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory"}},
+	}
+	const most = 8
+	var parts []string
+	for _, k := range kinds {
+		out, err := j.Repo.Output(ctx, k.args...)
+		if err != nil {
+			return nil, fmt.Errorf("look for files that the tree lacks: %w", err)
+		}
+		names := slices.DeleteFunc(strings.Split(string(out), "\x00"), func(name string) bool {
+			name = strings.TrimSuffix(name, "/")
+			return name == "" || name == ".sprint-state" || glob.Any(j.Config.Gate.Link, name)
+		})
+		if len(names) == 0 {
+			continue
+		}
+		more := ""
+		if len(names) > most {
+			more = fmt.Sprintf(" and %d more", len(names)-most)
+			names = names[:most]
+		}
+		for i, name := range names {
+			names[i] = git.Quote(name)
+		}
+		parts = append(parts, fmt.Sprintf("%s%s (%s)", strings.Join(names, ", "), more, k.what))
+	}
+	if len(parts) == 0 {
+		return nil, nil
+	}
+	return []string{"in the worktree, but not in the judged tree: " + strings.Join(parts, "; ")}, nil
+}

@@ -1,0 +1,184 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"ralph-loop/internal/git"
+)
+
+// contents is what the copy shall hold.
+type contents struct {
+	files      map[string]bool   // tracked files and links
+	folders    map[string]bool   // every folder above one of them, "" aside
+	submodules map[string]string // the recorded commits
+	attributes []byte            // the entries of all .gitattributes
+	links      map[string]string // what is linked in, and to where
+	copies     map[string]string // small files that are copied in, and from where
+}
+
+// Checkout brings the copy to exactly the tree that rev names, with what is linked in, and nothing else. A file that is
+// as it should be keeps its times. It does not matter what state an earlier run left the copy in.
+//
+// git decides whether a file is as it should be by size, times (the change time, which no program can set, among
+// them), inode, owner and mode. The user's hooks are not run; filters and line endings are as in any checkout.
+func (c *Copy) Checkout(ctx context.Context, rev string) error {
+	tree, err := c.repo.Tree(ctx, rev)
+	if err != nil {
+		return fmt.Errorf("find the tree %q: %w", rev, err)
+	}
+	want, err := c.list(ctx, tree)
+	if err != nil {
+		return fmt.Errorf("list the tree: %w", err)
+	}
+	if err := c.findLinks(want); err != nil {
+		return fmt.Errorf("look for what is linked into the copy: %w", err)
+	}
+	if err := c.findSubmodules(ctx, want); err != nil {
+		return err
+	}
+	if err := c.freshSettings(ctx, want); err != nil {
+		return fmt.Errorf("look at the settings of the checkout: %w", err)
+	}
+	if err := c.unlockIndex(ctx); err != nil {
+		return fmt.Errorf("free the copy's index: %w", err)
+	}
+	if err := c.fill(ctx, tree, want); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		// A damaged index, or a folder in a state that was not thought of: once more from nothing.
+		if err := c.reset(); err != nil {
+			return fmt.Errorf("clear the copy: %w", err)
+		}
+		if err := c.fill(ctx, tree, want); err != nil {
+			return fmt.Errorf("check out the copy: %w", err)
+		}
+	}
+	return c.link(want)
+}
+
+// reset throws the copy away.
+func (c *Copy) reset() error {
+	if err := os.Remove(c.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return removeAll(c.Dir)
+}
+
+// plain are the settings under which a checkout writes nothing but its own index and the whole tree, and runs no hook.
+var plain = []string{"-c", "core.hooksPath=/dev/null", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"}
+
+func (c *Copy) fill(ctx context.Context, tree string, want *contents) error {
+	if info, err := os.Lstat(c.Dir); err == nil && !info.IsDir() {
+		if err := os.Remove(c.Dir); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(c.Dir, 0o700); err != nil {
+		return err
+	}
+	if err := want.clean(c.Dir, ""); err != nil {
+		return err
+	}
+	err := c.repo.WithWorktree(c.Dir, c.index).Do(ctx, nil, io.Discard, append(slices.Clone(plain), "read-tree", "--reset", "-u", tree)...)
+	if err != nil {
+		// That git has ended, perhaps by our own hand: its lock serves nobody.
+		_ = os.Remove(c.index + ".lock")
+	}
+	return err
+}
+
+func (c *Copy) list(ctx context.Context, tree string) (*contents, error) {
+	out, err := c.repo.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+	if err != nil {
+		return nil, err
+	}
+	want := &contents{files: map[string]bool{}, folders: map[string]bool{}, submodules: map[string]string{}, links: map[string]string{}, copies: map[string]string{}}
+	for record := range bytes.SplitSeq(out, []byte{0}) {
+		meta, name, ok := bytes.Cut(record, []byte{'\t'})
+		fields := bytes.Fields(meta)
+		if !ok || len(fields) != 3 {
+			continue
+		}
+		p := string(name)
+		if string(fields[1]) == "commit" {
+			want.submodules[p] = string(fields[2])
+		} else {
+			want.files[p] = true
+		}
+		if path.Base(p) == ".gitattributes" {
+			want.attributes = append(append(want.attributes, record...), 0)
+		}
+		want.addFolders(p)
+	}
+	return want, nil
+}
+
+// addFolders marks the folders above p.
+func (w *contents) addFolders(p string) {
+	for i := strings.LastIndexByte(p, '/'); i > 0 && !w.folders[p[:i]]; i = strings.LastIndexByte(p[:i], '/') {
+		w.folders[p[:i]] = true
+	}
+}
+
+// freshSettings makes the checkout start anew when something changed that decides how a blob becomes a file: git
+// itself would leave the unchanged blobs as they were written under the old rules.
+func (c *Copy) freshSettings(ctx context.Context, want *contents) error {
+	out, err := c.repo.Output(ctx, "config", "-z", "--get-regexp", `^(core\.(autocrlf|eol|symlinks|filemode|attributesfile|ignorecase)|filter\..*)$`)
+	if err != nil && git.CodeOf(err) != 1 {
+		return err
+	}
+	sum := sha256.New()
+	sum.Write(out)
+	sum.Write(want.attributes)
+	files := []string{filepath.Join(c.repo.CommonDir, "info", "attributes")}
+	global, err := c.repo.Line(ctx, "config", "--path", "--get", "core.attributesFile")
+	if err == nil {
+		files = append(files, global)
+	} else if git.CodeOf(err) != 1 {
+		return err
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		fmt.Fprintf(sum, "%d\x00%s", len(data), data)
+	}
+	now := hex.EncodeToString(sum.Sum(nil)) + "\n"
+	if before, err := os.ReadFile(c.settings); err == nil && string(before) == now {
+		return nil
+	}
+	if err := os.Remove(c.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.WriteFile(c.settings, []byte(now), 0o600)
+}
+
+// unlockIndex removes the lock that a killed git left on the copy's index. The copy is ours, so no gate holds it; but a
+// git whose gate was killed may live a moment longer.
+func (c *Copy) unlockIndex(ctx context.Context) error {
+	name := c.index + ".lock"
+	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return os.Remove(name)
+}
