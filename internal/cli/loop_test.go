@@ -14,14 +14,14 @@ func TestLoopScripts(t *testing.T) { runScripts(t, "loop") }
 
 func TestCheckpointScripts(t *testing.T) { runScripts(t, "checkpoint") }
 
-// layProject is the script command "project": it lays a small project whose gate takes milliseconds into the working
-// folder and commits it. What the script brought along as files of the same name wins.
+// layProject is the script command "project": it lays a small project whose gate takes milliseconds into the folder repo
+// and commits it. What the script brought along as files of the same name wins.
 func layProject(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
 		ts.Fatalf("usage: project")
 	}
 	here := ts.Getenv(repositoryVariable)
-	dir := ts.MkAbs(".")
+	dir := ts.MkAbs("repo")
 	from := filepath.Join(here, "internal", "cli", "testdata", "project")
 	ts.Check(filepath.WalkDir(from, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -45,7 +45,7 @@ func layProject(ts *testscript.TestScript, neg bool, args []string) {
 		return os.WriteFile(to, data, 0o666)
 	}))
 	for _, line := range []string{"init -q -b main", "add -A", "commit -q -m Begin"} {
-		ts.Check(ts.Exec("git", strings.Fields(line)...))
+		ts.Check(ts.Exec("git", append([]string{"-C", dir}, strings.Fields(line)...)...))
 	}
 }
 
