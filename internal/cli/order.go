@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -23,6 +24,11 @@ const orderName = "ralph-order"
 
 // Order runs ralph-order.
 func Order(p *Process, doc string, args []string) int {
+	// The heap grows until the answer is printed and is then given up: to collect it half as often costs a tenth more
+	// memory and saves a fifth of the time.
+	if p.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200)
+	}
 	o := &orderProgram{p}
 	format := func(values string) *urfave.StringFlag {
 		return &urfave.StringFlag{Name: "format", Value: "text", Usage: values}
