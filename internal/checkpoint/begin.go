@@ -12,6 +12,7 @@ import (
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
+	"ralph-loop/internal/learn"
 	"ralph-loop/internal/spec"
 )
 
@@ -284,6 +285,14 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		old, continued = nil, false
 	}
 	p := &Progress{Run: newRunID(c.now()), BaseCommit: head, Branch: branch, Baseline: head, MaxIterations: c.cfg.MaxIterations, Specification: c.specRel}
+	if old == nil {
+		// What a person told ralph-learn before the first run.
+		w, err := learn.LoadStore(c.repo.Sprint())
+		if err != nil {
+			return nil, err
+		}
+		p.Learnings = *w
+	}
 	if old != nil {
 		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
 	}

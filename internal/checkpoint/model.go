@@ -169,3 +169,11 @@ func (p *Progress) recount() {
 	c := p.Counts()
 	p.Req.Completed, p.Req.Total = c.Done, c.Total
 }
+
+// Working is the id of the requirement in work, or "".
+func (p *Progress) Working() string {
+	if r := p.Find(p.Req.Current); r != nil && r.working() {
+		return r.ID
+	}
+	return ""
+}

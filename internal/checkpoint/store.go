@@ -20,6 +20,7 @@ import (
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/learn"
 )
 
 // LogName is the state file's name in the worktree's state folder, and that of its copy on the git side.
@@ -146,6 +147,20 @@ func (s *Store) Update(ctx context.Context, change func(*Progress) (*Progress, e
 		return err
 	}
 	return s.write(next)
+}
+
+// UpdateLearnings lets change work on the learnings of the run; ran is false where there never was one. ingested is the
+// requirement whose report it takes in, or "": that step is recorded with it.
+func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change func(*learn.Windows) error) (ran bool, err error) {
+	if p, err := s.Load(); err != nil || p == nil {
+		return false, err
+	}
+	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
+		if r := p.Find(ingested); r != nil && r.Status == Done {
+			r.Steps.Learnings = s.now().UTC().Truncate(time.Second)
+		}
+		return p, change(&p.Learnings)
+	})
 }
 
 // lock takes the write lock, waiting for at most a minute.

@@ -303,25 +303,6 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	return digests, nil
 }
 
-// Step records that a requirement passed one of its steps.
-func (c *Checkpoint) Step(ctx context.Context, id, name string) error {
-	return c.update(ctx, func(p *Progress) error {
-		r, _, err := c.entry(p, id)
-		if err != nil {
-			return err
-		}
-		switch name {
-		case "isolate":
-			r.Steps.Isolate = c.stamp()
-		case "learnings":
-			r.Steps.Learnings = c.stamp()
-		default:
-			return fmt.Errorf("no step %q", name)
-		}
-		return nil
-	})
-}
-
 // Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. over
 // says which was passed and how to raise it; "" where none was. Above the run's threshold the run is blocked, above the
 // requirement's that requirement is, unless it is done.

@@ -104,11 +104,10 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		return nil, err
 	}
 	q := &gateQuestion{repo: repo}
-	base, requirement, err := g.inProgress(ctx, repo)
+	base, working, err := g.inProgress(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
-	q.requirement = requirement
 	if rev := g.Getenv("RALPH_BASE"); rev != "" {
 		base = rev
 	}
@@ -120,7 +119,11 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
 		return nil, err
 	}
-	if id := option(c, "req"); id != "" && (requirement == nil || requirement.ID != id) {
+	id := option(c, "req")
+	if id == "" {
+		id = working
+	}
+	if id != "" {
 		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, id); err != nil {
 			return nil, err
 		}
@@ -131,12 +134,6 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	}
 	q.config, err = gate.ReadConfig(ctx, repo, from)
 	return q, err
-}
-
-// inProgress is the baseline of the requirement that the checkpoint has in progress, and that requirement; without one
-// both are empty.
-func (p *Process) inProgress(context.Context, *git.Repo) (base string, req *spec.Requirement, err error) {
-	return "", nil, nil
 }
 
 // requirement reads one from the specification: the baseline's, or the worktree's file where git does not have it.

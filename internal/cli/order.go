@@ -60,7 +60,7 @@ func (o *orderProgram) ask(c *urfave.Context, operand string) (*question, error)
 	if err != nil {
 		return nil, err
 	}
-	states, err := o.states(c.Context, g.Spec())
+	states, err := o.states(c.Context, operand, g.Spec())
 	if err != nil {
 		return nil, err
 	}
@@ -262,28 +262,15 @@ func requirement(s *spec.Spec, id string) (*spec.Requirement, error) {
 
 // graph reads and orders a specification; operand is its path, "-" for standard input or "" for the usual one.
 func (p *Process) graph(ctx context.Context, operand string) (*order.Graph, []spec.Problem, error) {
-	path := p.specPath(operand)
+	path, err := p.specPath(ctx, operand)
+	if err != nil {
+		return nil, nil, err
+	}
 	data, err := p.readInput(ctx, path, spec.MaxSize)
 	if err != nil {
 		return nil, nil, err
 	}
 	return order.Read(path, data)
-}
-
-// specPath is the specification that is meant: the operand, else RALPH_SPEC, else specification.yaml.
-func (p *Process) specPath(operand string) string {
-	if operand != "" {
-		return operand
-	}
-	if path := p.Getenv("RALPH_SPEC"); path != "" {
-		return path
-	}
-	return "specification.yaml"
-}
-
-// states is where each requirement stands.
-func (p *Process) states(_ context.Context, s *spec.Spec) (order.States, error) {
-	return order.FromFile(s), nil
 }
 
 // readInput reads a file, or standard input for "-", up to one byte more than limit. It returns when the context ends,

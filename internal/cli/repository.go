@@ -12,6 +12,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/order"
+	"ralph-loop/internal/spec"
 )
 
 // project is what most verbs work on: the repository we stand in, its configuration and its specification.
@@ -82,4 +83,72 @@ func (p *Process) openCheckpoint(ctx context.Context, name string) (*checkpoint.
 // say writes a line to stderr in a program's name.
 func say(w io.Writer, name, format string, args ...any) {
 	fmt.Fprintf(w, "%s: %s\n", name, fmt.Sprintf(format, args...))
+}
+
+// specPath is the specification that is meant: the operand, else RALPH_SPEC, else the one that ralph.yaml names at the
+// worktree's top, wherever in the worktree we stand.
+func (p *Process) specPath(ctx context.Context, operand string) (string, error) {
+	if operand != "" {
+		return operand, nil
+	}
+	if path := p.Getenv("RALPH_SPEC"); path != "" {
+		return path, nil
+	}
+	repo, err := git.Open(ctx, p.Dir, p.Environ)
+	if err != nil {
+		// A specification needs no repository.
+		return config.Default().Spec, nil
+	}
+	cfg, err := p.readConfig(repo.Top)
+	if err != nil {
+		return "", err
+	}
+	if filepath.IsAbs(cfg.Spec) {
+		return cfg.Spec, nil
+	}
+	path := filepath.Join(repo.Top, cfg.Spec)
+	if rel, err := filepath.Rel(filepath.Join(repo.Top, filepath.FromSlash(repo.Prefix)), path); err == nil {
+		return rel, nil
+	}
+	return path, nil
+}
+
+// states is where each requirement stands: by the checkpoint, if the specification is the one that it was made for, else
+// by the specification's own words.
+func (p *Process) states(ctx context.Context, operand string, s *spec.Spec) (order.States, error) {
+	states := order.FromFile(s)
+	if operand != "" {
+		return states, nil
+	}
+	repo, err := git.Open(ctx, p.Dir, p.Environ)
+	if err != nil {
+		return states, nil
+	}
+	progress, err := checkpoint.NewStore(repo, p.Now).Load()
+	if err != nil || progress == nil {
+		return states, err
+	}
+	for id, state := range progress.States() {
+		if s.Lookup(id) != nil {
+			states[id] = state
+		}
+	}
+	return states, nil
+}
+
+// inProgress is the requirement that the checkpoint has in work, and its baseline if that is still below HEAD; without
+// one both are empty.
+func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (base, id string, err error) {
+	progress, err := checkpoint.NewStore(repo, p.Now).Load()
+	if err != nil || progress == nil {
+		return "", "", err
+	}
+	if id = progress.Working(); id == "" {
+		return "", "", nil
+	}
+	below, err := repo.IsAncestor(ctx, progress.Baseline, "HEAD")
+	if err != nil || !below {
+		return "", "", err
+	}
+	return progress.Baseline, id, nil
 }

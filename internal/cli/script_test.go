@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -18,8 +17,10 @@ var update = flag.Bool("update", false, "write the golden files and the scripts'
 
 // programs are the commands that scripts can run: the real programs, started as processes of their own.
 var programs = map[string]func(p *Process, doc string, args []string) int{
-	"ralph-gate":  Gate,
-	"ralph-order": Order,
+	"ralph-checkpoint": Checkpoint,
+	"ralph-gate":       Gate,
+	"ralph-learn":      Learn,
+	"ralph-order":      Order,
 }
 
 // repositoryVariable tells a program that runs as a process of this test binary where its help text is.
@@ -71,11 +72,6 @@ func runScripts(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The scripts' home is empty: the go command's own cache is shared, or each would build the standard library.
-	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
 	testscript.Run(t, testscript.Params{
 		Files:         files,
 		UpdateScripts: *update,
@@ -84,7 +80,6 @@ func runScripts(t *testing.T, program string) {
 			env.Setenv(repositoryVariable, repository)
 			env.Setenv("HOME", home)
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
-			env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))
 			for _, who := range []string{"AUTHOR", "COMMITTER"} {

@@ -49,19 +49,28 @@ func LoadStore(dir string) (*Windows, error) {
 	return &w, nil
 }
 
-// UpdateStore reads the windows in dir, lets change work on them and writes them back, with every other writer held
-// off. Nothing is written if change returns an error. What is on the disk is the old file or the new one, never a mix.
-func UpdateStore(ctx context.Context, dir string, change func(*Windows) error) error {
+// Lock holds off every other writer of what is in dir until release is called.
+func Lock(ctx context.Context, dir string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockLimit)
 	defer cancel()
 	lock := flock.New(filepath.Join(dir, lockFile))
 	if locked, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil || !locked {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return exit.Fail("see which process holds it, and try again", "%q has been locked for %s", lock.Path(), lockLimit)
+			return nil, exit.Fail("see which process holds it, and try again", "%q has been locked for %s", lock.Path(), lockLimit)
 		}
-		return fmt.Errorf("lock the learnings: %w", err)
+		return nil, fmt.Errorf("lock the learnings: %w", err)
 	}
-	defer lock.Close()
+	return func() { _ = lock.Close() }, nil
+}
+
+// UpdateStore reads the windows in dir, lets change work on them and writes them back, with every other writer held
+// off. Nothing is written if change returns an error. What is on the disk is the old file or the new one, never a mix.
+func UpdateStore(ctx context.Context, dir string, change func(*Windows) error) error {
+	release, err := Lock(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer release()
 	w, err := LoadStore(dir)
 	if err != nil {
 		return err

@@ -354,13 +354,14 @@ func (w *Windows) newID(text string) string {
 	digits := hex.EncodeToString(sum[:])
 	for n := 8; ; n += 4 {
 		id := "L-" + digits[:n]
-		if n+4 > len(digits) || !w.taken(id) {
+		if n+4 > len(digits) || !w.Holds(id) {
 			return id
 		}
 	}
 }
 
-func (w *Windows) taken(id string) bool {
+// Holds reports whether a learning of that id is in force.
+func (w *Windows) Holds(id string) bool {
 	return slices.ContainsFunc(w.Permanent, func(p Permanent) bool { return p.ID == id }) ||
 		slices.ContainsFunc(w.Contextual, func(c Contextual) bool { return c.ID == id })
 }

@@ -1,0 +1,273 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+)
+
+// environ is the environment of a user who has no settings.
+func environ(t *testing.T) []string {
+	t.Helper()
+	home := t.TempDir()
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, "cache"), "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.com", "GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.com"}
+}
+
+// runGit runs git in dir and gives what it prints.
+func runGit(t *testing.T, dir string, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = dir, env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func newStore(t *testing.T) (*Store, *git.Repo) {
+	t.Helper()
+	dir, env := t.TempDir(), environ(t)
+	runGit(t, dir, env, "init", "-q", "-b", "main")
+	repo, err := git.Open(t.Context(), dir, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewStore(repo, func() time.Time { return time.Date(2026, 5, 8, 10, 30, 0, 0, time.UTC) }), repo
+}
+
+func put(t *testing.T, s *Store, p *Progress) {
+	t.Helper()
+	if err := s.Update(t.Context(), func(*Progress) (*Progress, error) { return p, nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sample() *Progress {
+	return &Progress{Schema: SchemaVersion, Run: "r1", Order: []string{"1.10", "yes"}, Req: ReqProgress{Status: Running}, Requirements: []*Requirement{
+		{ID: "1.10", Status: Done, Reason: "a: b\n---\n# sha256: 00"}, {ID: "yes", Status: Pending},
+	}}
+}
+
+func TestStoreRoundTrip(t *testing.T) {
+	s, repo := newStore(t)
+	if p, err := s.Load(); p != nil || err != nil {
+		t.Fatalf("an empty worktree has the state %+v, %v", p, err)
+	}
+	put(t, s, sample())
+	p, err := s.Load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Serial != 1 || p.Find("1.10") == nil || p.Find("yes").Status != Pending || p.Find("1.10").Reason != "a: b\n---\n# sha256: 00" || p.Req.Completed != 1 || p.Req.Total != 2 {
+		t.Errorf("read back %+v", p)
+	}
+	if out := runGit(t, repo.Top, environ(t), "status", "--porcelain"); out != "" {
+		t.Errorf("git sees the state: %s", out)
+	}
+}
+
+// Case C4: git clean -fdx in the middle of a run.
+func TestStoreSurvivesGitClean(t *testing.T) {
+	s, repo := newStore(t)
+	put(t, s, sample())
+	runGit(t, repo.Top, environ(t), "clean", "-fdx", "-q")
+	if _, err := os.Stat(filepath.Join(repo.Top, ".sprint-state")); !errors.Is(err, os.ErrNotExist) {
+		t.Fatal("git clean left the folder: the test proves nothing")
+	}
+	p, err := s.Load()
+	if err != nil || p == nil || p.Run != "r1" {
+		t.Fatalf("after git clean: %+v, %v", p, err)
+	}
+	put(t, s, p)
+	if again, err := s.Load(); err != nil || again.Serial != 2 {
+		t.Errorf("then: %+v, %v", again, err)
+	}
+}
+
+// Case C2: a file that was cut, even where it still parses, and an empty one are damaged and never "fresh".
+func TestStoreRefusesEveryCut(t *testing.T) {
+	data, err := encode(sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(data); err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(data) - 1 {
+		if _, err := decode(data[:n]); err == nil {
+			t.Fatalf("cut to %d of %d bytes it is believed:\n%s", n, len(data), data[:n])
+		}
+	}
+	for i := range data[:len(data)-1] {
+		spoiled := bytes.Clone(data)
+		spoiled[i] ^= 0x01
+		if _, err := decode(spoiled); err == nil {
+			t.Fatalf("with byte %d spoiled it is believed", i)
+		}
+	}
+	s, _ := newStore(t)
+	put(t, s, sample())
+	for _, damaged := range [][]byte{nil, data[:len(data)/2]} {
+		if err := os.WriteFile(s.path(), damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := s.Load()
+		if exit.Code(err) != exit.Error || !strings.Contains(exit.HintOf(err), "recover") {
+			t.Errorf("%d bytes: %v, hint %q", len(damaged), err, exit.HintOf(err))
+		}
+		err = s.Update(t.Context(), func(*Progress) (*Progress, error) { t.Error("a damaged state was changed"); return nil, nil })
+		if err == nil {
+			t.Error("an update of a damaged state went through")
+		}
+	}
+}
+
+func TestStoreRefusesANewerFile(t *testing.T) {
+	p := sample()
+	p.Schema = SchemaVersion + 1
+	data, err := encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := decode(data); err == nil || !strings.Contains(err.Error(), "newer toolkit") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A crash between the two writes leaves the copy one step ahead: the copy counts.
+func TestStoreTakesTheNewerCopy(t *testing.T) {
+	s, _ := newStore(t)
+	put(t, s, sample())
+	old, err := os.ReadFile(s.path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := sample()
+	next.Serial, next.Iteration = 1, 7
+	put(t, s, next)
+	if err := os.WriteFile(s.path(), old, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Load(); err != nil || p.Iteration != 7 {
+		t.Errorf("got %+v, %v", p, err)
+	}
+}
+
+func TestStoreFailedChangeChangesNothing(t *testing.T) {
+	s, _ := newStore(t)
+	put(t, s, sample())
+	before, _ := os.ReadFile(s.path())
+	want := errors.New("no")
+	if err := s.Update(t.Context(), func(p *Progress) (*Progress, error) { p.Run = "other"; return nil, want }); !errors.Is(err, want) {
+		t.Errorf("got %v", err)
+	}
+	if after, _ := os.ReadFile(s.path()); !bytes.Equal(before, after) {
+		t.Error("the file changed")
+	}
+}
+
+func TestConcurrentUpdatesAreAllKept(t *testing.T) {
+	s, repo := newStore(t)
+	put(t, s, sample())
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			err := s.Update(context.Background(), func(p *Progress) (*Progress, error) { p.Iteration++; return p, nil })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	p, err := s.Load()
+	if err != nil || p.Iteration != 20 {
+		t.Errorf("got %d of 20, %v", p.Iteration, err)
+	}
+	for _, dir := range []string{repo.Sprint(), repo.StateDir()} {
+		entries, _ := os.ReadDir(dir)
+		for _, e := range entries {
+			if strings.Contains(e.Name(), ".tmp-") {
+				t.Errorf("litter: %s", e.Name())
+			}
+		}
+	}
+}
+
+// Case C1: a child that writes without end is killed, again and again; the state is always whole and never older.
+func TestKilledWriterNeverMixesStates(t *testing.T) {
+	if dir := os.Getenv("CHECKPOINT_WRITE_IN"); dir != "" {
+		repo, err := git.Open(t.Context(), dir, os.Environ())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := NewStore(repo, time.Now)
+		fmt.Println("writing")
+		for {
+			if err := s.Update(t.Context(), func(p *Progress) (*Progress, error) { p.Iteration++; return p, nil }); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, repo := newStore(t)
+	put(t, s, sample())
+	last := 0
+	for range 15 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriterNeverMixesStates$")
+		cmd.Env = append(environ(t), "CHECKPOINT_WRITE_IN="+repo.Top)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 7)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(10+last%17) * time.Millisecond)
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		p, err := s.Load()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Iteration < last || len(p.Requirements) != 2 {
+			t.Fatalf("after a kill: iteration %d, before %d", p.Iteration, last)
+		}
+		last = p.Iteration
+	}
+	if last < 15 {
+		t.Errorf("only %d writes were seen: the test proves little", last)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	data, err := encode(sample())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Add([]byte(nil))
+	f.Add([]byte("a: b\n" + sumPrefix + "00\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		p, err := decode(data)
+		if err == nil && p == nil {
+			t.Error("neither a state nor an error")
+		}
+	})
+}

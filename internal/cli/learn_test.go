@@ -1,0 +1,5 @@
+package cli
+
+import "testing"
+
+func TestLearnScripts(t *testing.T) { runScripts(t, "learn") }
