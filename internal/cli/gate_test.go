@@ -1,0 +1,5 @@
+package cli
+
+import "testing"
+
+func TestGateScripts(t *testing.T) { runScripts(t, "gate") }
