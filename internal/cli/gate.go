@@ -116,7 +116,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
-	if q.trees, err = gate.FindTrees(ctx, repo, base, hook); err != nil {
+	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
 		return nil, err
 	}
 	id := option(c, "req")

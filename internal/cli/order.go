@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -226,7 +227,7 @@ func (o *orderProgram) show(c *urfave.Context) error {
 	}
 	switch c.String("format") {
 	case "yaml":
-		_, err = io.WriteString(o.Stdout, r.Source)
+		_, err = io.WriteString(o.Stdout, strings.TrimSuffix(r.Source, "\n")+"\n")
 		return err
 	case "json":
 		return q.graph.ShowJSON(o.Stdout, r, q.states)

@@ -22,9 +22,9 @@ const deepen = "fetch the whole history: git fetch --unshallow (in CI: fetch-dep
 
 // FindTrees finds the tree that would be committed, the index, and what to measure it against. base names a commit,
 // or is empty: then it is HEAD. With nothing staged there is nothing between the index and HEAD, so that HEAD is
-// judged against the place where it left the target branch, else against its parent; but a hook (hook is true)
-// judges the commit in the making, which is then empty.
-func FindTrees(ctx context.Context, repo *git.Repo, base string, hook bool) (Trees, error) {
+// judged against the place where it left the target branch, else against its parent; but a hook and the work on a
+// requirement (inTheMaking is true) are about the next commit, which is then empty.
+func FindTrees(ctx context.Context, repo *git.Repo, base string, inTheMaking bool) (Trees, error) {
 	tree, err := repo.IndexTree(ctx)
 	if err != nil {
 		if strings.Contains(err.Error(), "unmerged") {
@@ -49,7 +49,7 @@ func FindTrees(ctx context.Context, repo *git.Repo, base string, hook bool) (Tre
 		t.Base, err = namedBase(ctx, repo, base)
 	case head == "":
 		t.Base, err = repo.EmptyTree(ctx)
-	case !t.Staged && !hook:
+	case !t.Staged && !inTheMaking:
 		t.Base, err = branchPoint(ctx, repo, head)
 	}
 	return t, err
