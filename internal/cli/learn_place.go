@@ -80,11 +80,7 @@ func (p *Process) learnPlace(ctx context.Context) (*learnPlace, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	cfg, err := config.Read(config.File, data)
+	cfg, err := p.readConfig(repo.Top)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +93,9 @@ func (l *learnPlace) limits() learn.Limits {
 
 // specification reads the specification that the configuration names.
 func (l *learnPlace) specification(ctx context.Context) (*spec.Spec, error) {
-	name := l.p.Getenv("RALPH_SPEC")
-	if name == "" {
-		name = filepath.Join(l.repo.Top, l.config.Spec)
+	name := l.config.Spec
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(l.repo.Top, name)
 	}
 	data, err := l.p.readInput(ctx, name, spec.MaxSize)
 	if err != nil {

@@ -200,9 +200,6 @@ func (a *wording) same(b *wording) bool {
 	return 100*common >= needed*(a.weight+b.weight-common)
 }
 
-// Same reports whether two learnings' texts say the same.
-func Same(a, b string) bool { return wordingOf(a).same(wordingOf(b)) }
-
 // shared is the weight of the words that a text has in common with others.
 func (a *wording) shared(others map[string]int) int {
 	sum := 0

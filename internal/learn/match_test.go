@@ -2,6 +2,8 @@ package learn
 
 import "testing"
 
+func same(a, b string) bool { return wordingOf(a).same(wordingOf(b)) }
+
 func TestSame(t *testing.T) {
 	merge := [][2]string{
 		{"migration files must be in src/migrations/", "Migration files must be in `src/migrations`."},
@@ -33,12 +35,12 @@ func TestSame(t *testing.T) {
 		{"books are sorted by id", ""},
 	}
 	for _, p := range merge {
-		if !Same(p[0], p[1]) || !Same(p[1], p[0]) {
+		if !same(p[0], p[1]) || !same(p[1], p[0]) {
 			t.Errorf("must merge: %q and %q: %v / %v", p[0], p[1], wordingOf(p[0]).words, wordingOf(p[1]).words)
 		}
 	}
 	for _, p := range apart {
-		if Same(p[0], p[1]) || Same(p[1], p[0]) {
+		if same(p[0], p[1]) || same(p[1], p[0]) {
 			t.Errorf("must not merge: %q and %q: %v / %v", p[0], p[1], wordingOf(p[0]).words, wordingOf(p[1]).words)
 		}
 	}

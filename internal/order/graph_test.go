@@ -139,8 +139,8 @@ func TestAChainOfAMillion(t *testing.T) {
 		t.Errorf("why the last one: %s", why)
 	}
 	states := States{"0": {Status: spec.Blocked, Reason: "no"}}
-	if held := g.Held(states); len(held) != n-1 {
-		t.Errorf("%d are held", len(held))
+	if held := g.held(g.statuses(states)); held[0] != -1 || held[n-1] != n-2 {
+		t.Errorf("the first is held by %d, the last by %d", held[0], held[n-1])
 	}
 	s.Requirements[0].DependsOn = []string{strconv.Itoa(n - 1)}
 	if _, err := New(s); err == nil || !strings.Contains(err.Error(), "0 → 999999 → 999998") {
@@ -257,11 +257,10 @@ func TestNextLeadsToTheEnd(t *testing.T) {
 				if blocked != (outlook == Stuck) {
 					t.Fatalf("the outlook is %s, blocked %v", outlook, blocked)
 				}
-				held := g.Held(states)
-				for _, r := range g.spec.Requirements {
-					chain := g.BlockedBy(r.ID, states)
-					if _, ok := held[r.ID]; ok != (len(chain) > 0) {
-						t.Fatalf("%s: held %v, chain %q", r.ID, ok, chain)
+				held := g.held(g.statuses(states))
+				for i, r := range g.spec.Requirements {
+					if chain := g.BlockedBy(r.ID, states); (held[i] >= 0) != (len(chain) > 0) {
+						t.Fatalf("%s: held by %d, chain %q", r.ID, held[i], chain)
 					}
 				}
 				return

@@ -21,14 +21,16 @@ type Row struct {
 
 // Rows is the requirements in topology order.
 func (g *Graph) Rows(states States) []Row {
-	held := g.Held(states)
+	statuses := g.statuses(states)
+	held := g.held(statuses)
 	rows := make([]Row, len(g.order))
 	for k, i := range g.order {
 		r := g.spec.Requirements[i]
 		state := states[r.ID]
 		row := Row{
-			ID: r.ID, Title: r.Title, Status: g.status(i, states), Phase: state.Phase, Ready: g.ready(i, states),
-			Layer: int(g.layer[i]) + 1, DependsOn: r.DependsOn, BlockedBy: held[r.ID], Commit: state.Commit, Line: r.Line,
+			ID: r.ID, Title: r.Title, Status: statuses[i], Phase: state.Phase,
+			Ready: (statuses[i] == spec.Pending || statuses[i] == spec.InProgress) && g.met(i, statuses),
+			Layer: int(g.layer[i]) + 1, DependsOn: r.DependsOn, Commit: state.Commit, Line: r.Line,
 		}
 		if r.HasPriority {
 			row.Priority = &r.Priority
@@ -36,8 +38,8 @@ func (g *Graph) Rows(states States) []Row {
 		if row.DependsOn == nil {
 			row.DependsOn = []string{}
 		}
-		if row.BlockedBy != "" {
-			row.Status = spec.Blocked
+		if held[i] >= 0 {
+			row.Status, row.BlockedBy = spec.Blocked, g.id(held[i])
 		}
 		rows[k] = row
 	}

@@ -38,17 +38,26 @@ func (g *Graph) status(i int32, states States) spec.Status {
 	return s.Status
 }
 
+// statuses is the status of every position: one look-up each, where a whole list is asked for.
+func (g *Graph) statuses(states States) []spec.Status {
+	list := make([]spec.Status, len(g.order))
+	for i := range list {
+		list[i] = g.status(int32(i), states)
+	}
+	return list
+}
+
 // Ready is the ids that can be worked on now: pending or in work, each dependency done or skipped. Those in work
 // come first, then the topology order: the first is what comes next.
 func (g *Graph) Ready(states States) []string {
 	var inWork, pending []int32
+	statuses := g.statuses(states)
 	for _, i := range g.order {
-		if !g.ready(i, states) {
-			continue
-		}
-		if g.status(i, states) == spec.InProgress {
+		switch {
+		case !g.met(i, statuses):
+		case statuses[i] == spec.InProgress:
 			inWork = append(inWork, i)
-		} else {
+		case statuses[i] == spec.Pending:
 			pending = append(pending, i)
 		}
 	}
@@ -100,20 +109,33 @@ func (g *Graph) BlockedBy(id string, states States) []string {
 	return nil
 }
 
-// Held is, for each unfinished requirement with a blocked one upstream, its nearest dependency on the way there. It
-// is BlockedBy for all at once, in one pass.
-func (g *Graph) Held(states States) map[string]string {
-	held := make(map[string]string)
+// held is, for each unfinished requirement with a blocked one upstream, its nearest dependency on the way there, -1 for
+// the others. It is BlockedBy for all at once, in one pass.
+func (g *Graph) held(statuses []spec.Status) []int32 {
+	held := make([]int32, len(statuses))
+	for i := range held {
+		held[i] = -1
+	}
 	for _, i := range g.order {
-		if g.status(i, states).Finished() {
+		if statuses[i].Finished() {
 			continue
 		}
-		for _, j := range g.unmet(i, states) {
-			if _, through := held[g.id(j)]; through || g.status(j, states) == spec.Blocked {
-				held[g.id(i)] = g.id(j)
+		for _, j := range g.dependencies(i) {
+			if !statuses[j].Finished() && (statuses[j] == spec.Blocked || held[j] >= 0) {
+				held[i] = j
 				break
 			}
 		}
 	}
 	return held
+}
+
+// met reports that each dependency is done or skipped.
+func (g *Graph) met(i int32, statuses []spec.Status) bool {
+	for _, j := range g.dependencies(i) {
+		if !statuses[j].Finished() {
+			return false
+		}
+	}
+	return true
 }

@@ -99,7 +99,7 @@ func (g *Graph) whyReady(i int32, states States, add func(string, ...any)) {
 	}
 	switch {
 	case ready[0] == id:
-		add("%s is next: %s, and it comes first of what is ready (%s).", id, g.met(i, states), g.rank(i))
+		add("%s is next: %s, and it comes first of what is ready (%s).", id, g.howMet(i, states), g.rank(i))
 	default:
 		before := ready
 		for k, r := range ready {
@@ -107,7 +107,7 @@ func (g *Graph) whyReady(i int32, states States, add func(string, ...any)) {
 				before = ready[:k]
 			}
 		}
-		add("%s is ready: %s. It comes after %s (%s).", id, g.met(i, states), names(before), g.rank(i))
+		add("%s is ready: %s. It comes after %s (%s).", id, g.howMet(i, states), names(before), g.rank(i))
 	}
 	if dependents := g.Dependents(id); len(dependents) > 0 {
 		add("What depends on it: %s.", names(dependents))
@@ -158,8 +158,8 @@ func (g *Graph) chainToReady(i int32, states States) []string {
 	}
 }
 
-// met says how the dependencies of a ready requirement were met.
-func (g *Graph) met(i int32, states States) string {
+// howMet says how the dependencies of a ready requirement were met.
+func (g *Graph) howMet(i int32, states States) string {
 	deps := g.dependencies(i)
 	if len(deps) == 0 {
 		return "it depends on nothing"

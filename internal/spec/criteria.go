@@ -216,16 +216,19 @@ func (r *reader) separateCriteria(p pair) {
 	}
 }
 
-// appendCriterion adds a criterion's own lines to the source of its requirement.
+// appendCriterion adds a criterion's own lines to the source of its requirement, below a comment that says whence.
 func (r *reader) appendCriterion(req *Requirement, list, item *yaml.Node) {
+	var text string
+	line := item.Line
 	if list.Style&yaml.FlowStyle != 0 {
 		from := r.src.offsetOf(item.Line, item.Column)
-		req.Source = endLine(req.Source) + r.src.text[from:max(from, r.src.endOf(item))]
-		return
+		text = r.src.text[from:max(from, r.src.endOf(item))]
+	} else {
+		var column int
+		line, column = r.src.dash(item)
+		text = r.src.lines(r.src.region(line, column, item))
 	}
-	line, column := r.src.dash(item)
-	first, last := r.src.region(line, column, item)
-	req.Source = endLine(req.Source) + r.src.lines(first, last)
+	req.Source = endLine(req.Source) + fmt.Sprintf("# its acceptance criterion from line %d:\n", r.src.place(line, 1).Line) + text
 }
 
 func (s *Spec) ids() []string {

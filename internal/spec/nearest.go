@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"strings"
+
+	"ralph-loop/internal/nearest"
 )
 
 // maxComparisons bounds the costly half of the search: of ten thousand typing errors among as many words, the first
@@ -36,9 +38,9 @@ func (s *Suggester) Nearest(word string) string {
 		return ""
 	}
 	s.left -= len(s.words)
-	best, bestDistance := "", nearLimit(word)+1
+	best, bestDistance := "", maxTypos(word)+1
 	for _, w := range s.words {
-		if d := distance(word, w, bestDistance); d < bestDistance {
+		if d := nearest.Distance(word, w, bestDistance); d < bestDistance {
 			best, bestDistance = w, d
 		}
 	}
@@ -72,8 +74,8 @@ func foldWord(word string) string {
 	return b.String()
 }
 
-// nearLimit is the number of typing errors that a word of this length may have.
-func nearLimit(word string) int {
+// maxTypos is the number of typing errors that a word of this length may have.
+func maxTypos(word string) int {
 	switch n := len([]rune(word)); {
 	case n < 4:
 		return 0
@@ -82,40 +84,4 @@ func nearLimit(word string) int {
 	default:
 		return 2
 	}
-}
-
-// distance is the number of insertions, deletions, replacements and swaps of neighbours between two words, or a
-// number >= limit where there are at least that many.
-func distance(a, b string, limit int) int {
-	if a == b {
-		return 0
-	}
-	x, y := []rune(a), []rune(b)
-	if len(x)-len(y) >= limit || len(y)-len(x) >= limit {
-		return limit
-	}
-	before, last, row := make([]int, len(y)+1), make([]int, len(y)+1), make([]int, len(y)+1)
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		row[0] = i
-		least := i
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-			least = min(least, row[j])
-		}
-		if least > limit {
-			return limit
-		}
-		before, last, row = last, row, before
-	}
-	return last[len(y)]
 }

@@ -140,13 +140,13 @@ func (r *reader) topKeys(n *yaml.Node, known []string) map[string]pair {
 // requirements reads the list, or the mapping keyed by id.
 func (r *reader) requirements(p pair) {
 	list := follow(p.value)
+	previous := p.key.Line
 	const hint = "write a list of requirements, or a mapping keyed by id"
 	switch {
 	case isNull(list) || list.Kind != yaml.ScalarNode && len(list.Content) == 0:
 		r.refuse(p.key, "add at least one, with an id and a description", "no requirements: the list is empty")
 	case list.Kind == yaml.SequenceNode:
 		r.spec.Requirements = make([]*Requirement, 0, len(list.Content))
-		previous := list.Line - 1
 		for i, item := range list.Content {
 			if n := follow(item); n.Kind == yaml.MappingNode {
 				req := r.requirement(item, nil)
@@ -156,7 +156,6 @@ func (r *reader) requirements(p pair) {
 			}
 		}
 	case list.Kind == yaml.MappingNode:
-		previous := list.Line - 1
 		for entry := range pairsOf(list) {
 			if n := follow(entry.value); n.Kind == yaml.MappingNode {
 				req := r.requirement(entry.value, entry.key)

@@ -62,6 +62,9 @@ func hasRareBreaks(text string) bool {
 
 // place is where the parser's line and column are in an editor.
 func (s *source) place(line, col int) Place {
+	if line > len(s.starts) { // the parser puts what is missing at the end behind the last line
+		line, col = len(s.starts), 1
+	}
 	if s.shown == nil || line < 1 || line > len(s.shown) {
 		return Place{line, col}
 	}

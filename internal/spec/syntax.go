@@ -89,6 +89,9 @@ func (r *reader) explain(err error) {
 		message = "this line does not go on with what stands above it (" + message + ")"
 		hint = "keys of one mapping and dashes of one list need the same indentation; a text with special characters needs quotes"
 	}
+	if strings.Contains(message, "expected ',' or") || strings.Contains(message, "expected node content") {
+		hint = "close the brackets or braces that are opened here"
+	}
 	if strings.Contains(message, "unexpected end of stream") || strings.Contains(message, "unexpected document indicator") {
 		hint = "close the quotes that are opened here"
 		last = line
