@@ -15,6 +15,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/run"
 	"ralph-loop/internal/spec"
 )
 
@@ -121,6 +122,23 @@ func (l *learnPlace) requirement(ctx context.Context, id string) (*spec.Requirem
 	return requirement(s, id)
 }
 
+// refuseAgent refuses what changes learnings or AGENTS.md to the agent at work in this worktree: what it has to say goes
+// into its report, and counts when its requirement is done.
+func (l *learnPlace) refuseAgent() error {
+	attempt := l.p.Getenv(run.Marker)
+	if attempt == "" {
+		return nil
+	}
+	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	if err != nil {
+		return err
+	}
+	if progress != nil && strings.HasPrefix(attempt, progress.Run+".") {
+		return exit.Refuse("put it into the report: learnings, or agentmd_addition", "an agent may not change this while it works on a requirement")
+	}
+	return nil
+}
+
 // history reads the expired learnings, and says when some of them could not be read.
 func (l *learnPlace) history() ([]learn.HistoryEntry, error) {
 	past, spoiled, err := learn.ReadHistory(l.repo.Sprint())
@@ -133,6 +151,9 @@ func (l *learnPlace) history() ([]learn.HistoryEntry, error) {
 // change lets do work on the windows and the history. What do returns is appended to the history. ingested is the
 // requirement whose report is taken in, or "".
 func (l *learnPlace) change(ctx context.Context, ingested string, do func(w *learn.Windows, past []learn.HistoryEntry) ([]learn.HistoryEntry, error)) error {
+	if err := l.refuseAgent(); err != nil {
+		return err
+	}
 	return l.updateWindows(ctx, ingested, func(w *learn.Windows) error {
 		past, err := l.history()
 		if err != nil {
