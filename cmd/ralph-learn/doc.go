@@ -40,6 +40,8 @@
 //	  show     a person's text whole, then the newest sections within 800 tokens
 //	         What a person wrote is never changed. A link is followed if it leads to a file in the worktree.
 //
+// An agent at work on a requirement is refused what would change learnings or AGENTS.md: it has its report for that.
+//
 // An id may be shortened to its first four digits where no other begins so.
 //
 // Options:
@@ -62,7 +64,7 @@
 // Exit status:
 //
 //	0    done
-//	1    no: agents check has findings, or agent.require_report is set and there is no report
+//	1    no: agents check has findings; agent.require_report is set and there is no report; an agent may not do this
 //	2    the command line is wrong
 //	3    no answer could be found: an unknown id, a damaged file, ambiguous markers, git failed
 //	128+n  ended by signal n

@@ -257,15 +257,6 @@ func Strip(data []byte) []byte {
 	return without(data, sections, func(Found) bool { return true })
 }
 
-// Remove takes the section of a requirement out; a file that has none comes back as it is.
-func Remove(data []byte, id string) ([]byte, error) {
-	sections, err := Sections(data)
-	if err != nil {
-		return nil, err
-	}
-	return without(data, sections, func(f Found) bool { return f.ID == id }), nil
-}
-
 // without cuts sections out. No two lines are joined by it: a section that follows gets line ends of its own, and
 // where a person wrote on below a text that had no last line end, one stays.
 func without(data []byte, sections []Found, cut func(Found) bool) []byte {

@@ -76,7 +76,9 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err != nil {
 		return nil, err
 	}
-	ended, err := c.dispatch(ctx, id, a.Number, dir, timeout, command)
+	watched, stop := run.WithParent(ctx)
+	defer stop()
+	ended, err := c.dispatch(watched, id, a.Number, dir, timeout, command)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +89,8 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if a.Notes, err = g.putInOrder(after, a.Number); err != nil {
 		return nil, fmt.Errorf("put the repository in order: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
+	if watched.Err() != nil {
+		return nil, context.Cause(watched)
 	}
 	if err := c.weigh(ctx, a, ended, command[0], dir); err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func (c *Checkpoint) dispatch(ctx context.Context, id string, number int, dir st
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
 	}
 	defer prompt.Close()
-	log, err := os.Create(filepath.Join(dir, "agent.log"))
+	log, err := os.OpenFile(filepath.Join(dir, "agent.log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
@@ -142,9 +144,39 @@ func (c *Checkpoint) dispatch(ctx context.Context, id string, number int, dir st
 		ID:  fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), number, os.Getpid()),
 		Env: run.Environment(withoutToolkit(c.environ), "RALPH_REQ="+id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT="+c.ReportPath()),
 	}
-	watched, stop := run.WithParent(ctx)
-	defer stop()
-	return agent.Run(watched)
+	ended, err := agent.Run(ctx)
+	if err != nil {
+		return ended, err
+	}
+	// An agent may have deleted them; they are still open here.
+	for _, f := range []*os.File{prompt, log} {
+		if err := putBack(f); err != nil {
+			return ended, err
+		}
+	}
+	return ended, nil
+}
+
+// putBack writes an open file anew where its name is gone.
+func putBack(f *os.File) error {
+	if _, err := os.Lstat(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(f.Name()), 0o777); err != nil {
+		return fmt.Errorf("put back %s: %w", f.Name(), err)
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("put back %s: %w", f.Name(), err)
+	}
+	copied, err := os.Create(f.Name())
+	if err != nil {
+		return fmt.Errorf("put back %s: %w", f.Name(), err)
+	}
+	_, err = io.Copy(copied, f)
+	if closeErr := copied.Close(); err == nil {
+		err = closeErr
+	}
+	return err
 }
 
 // withoutToolkit drops what would let an agent's own commits past the gate, or lead a nested agent astray.
@@ -173,7 +205,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		a.Outcome, how = "timeout", "the agent fell silent for longer than agent.idle_timeout"
 	case ended.Why == run.Flooded:
 		a.Outcome, how = "crash", "the agent printed more than 256 MB"
-	case ended.Why == run.Signaled || ended.Code >= 128:
+	case ended.Why == run.Signaled:
 		a.Outcome, how = "crash", fmt.Sprintf("the agent ended by a signal (exit code %d)", ended.Code)
 	case ended.Code != 0:
 		a.Outcome, how = "failed", fmt.Sprintf("the agent ended with exit code %d", ended.Code)

@@ -182,20 +182,12 @@ func (c *Checkpoint) checkBaseline() error {
 
 // judge asks the gate about a tree.
 func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Requirement, only []string) (*gate.Verdict, error) {
-	cfg, err := c.trusted(ctx, base)
+	// As the baseline has it: an agent's edit of it must not guard the agent's own work.
+	cfg, err := gate.ReadConfig(ctx, c.repo, base, tree)
 	if err != nil {
 		return nil, err
 	}
 	return gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Only: only, Now: c.now})
-}
-
-// trusted is the configuration as the baseline has it: an agent's edit of it must not guard the agent's own work.
-func (c *Checkpoint) trusted(ctx context.Context, base string) (*config.Config, error) {
-	data, _, err := c.repo.File(ctx, base, config.File)
-	if err != nil {
-		return nil, err
-	}
-	return config.Read(config.File, data)
 }
 
 func newRunID(now time.Time) string {

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 )
 
@@ -216,14 +218,43 @@ func (c *Checkpoint) worktreeTree(ctx context.Context, baseline string, leaveOut
 	return private.Line(ctx, "write-tree")
 }
 
-// setIndex makes the index hold exactly tree, with fresh file times.
+// setIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
+// anew beside the old one and takes its place under git's own lock.
 func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
-	if _, err := c.repo.Output(ctx, "read-tree", "--reset", tree); err != nil {
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
 		return err
 	}
 	// Exit code 1 says that some file differs, which is allowed here.
-	if _, err := c.repo.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
+	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
 		return err
+	}
+	data, err := os.ReadFile(private.Index)
+	if err != nil {
+		return fmt.Errorf("make the index: %w", err)
+	}
+	lock := c.repo.Index + ".lock"
+	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
+	}
+	if err != nil {
+		return fmt.Errorf("lock the index: %w", err)
+	}
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(lock, c.repo.Index)
+	}
+	if err != nil {
+		_ = os.Remove(lock)
+		return fmt.Errorf("write the index: %w", err)
 	}
 	return nil
 }

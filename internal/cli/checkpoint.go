@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
 )
@@ -45,6 +45,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			}},
 			{Name: "pass", Usage: "commit the index as the requirement's work", Action: v.pass, Flags: []urfave.Flag{
 				&urfave.BoolFlag{Name: "dry-run", Aliases: []string{"n"}, Usage: "print the commit message and change nothing"},
+				&urfave.StringFlag{Name: "digest", Usage: "write why it was refused into this file"},
 			}},
 			{Name: "fail", Usage: "record a failed attempt; prints what follows: retry or blocked", Action: v.fail, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "digest", Usage: "the file with what the next attempt is told; - is stdin"},
@@ -222,7 +223,7 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 
 func (v *checkpointVerbs) pass(c *urfave.Context) error {
 	if c.Bool("dry-run") {
-		ops, err := v.p.operands(c, "ralph-checkpoint pass [-n] REQ", 1, 1)
+		ops, err := v.p.operands(c, "ralph-checkpoint pass [-n] [--digest FILE] REQ", 1, 1)
 		if err != nil {
 			return err
 		}
@@ -236,10 +237,15 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 		}
 		return err
 	}
-	return v.change(c, "ralph-checkpoint pass [-n] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint pass [-n] [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		commit, err := cp.Pass(c.Context, id)
 		if err == nil {
 			fmt.Fprintln(v.p.Stdout, commit)
+		}
+		if name := c.String("digest"); name != "" && exit.Code(err) == exit.No {
+			if writeErr := atomicfile.Write(v.p.abs(name), []byte(err.Error()+"\n")); writeErr != nil {
+				return writeErr
+			}
 		}
 		return err
 	})
@@ -267,10 +273,7 @@ func (v *checkpointVerbs) read(name string) ([]byte, error) {
 	const most = 1 << 20
 	in := v.p.Stdin
 	if name != "-" {
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(v.p.Dir, name)
-		}
-		f, err := os.Open(name)
+		f, err := os.Open(v.p.abs(name))
 		if err != nil {
 			return nil, fmt.Errorf("read the digest: %w", err)
 		}

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"syscall"
@@ -56,6 +57,14 @@ func (p *Process) Getenv(key string) string {
 		}
 	}
 	return value
+}
+
+// abs is a path of the user's, seen from the working directory.
+func (p *Process) abs(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.Dir, path)
 }
 
 // run parses args and runs the app's action; its result is the process's exit code. doc is the program's package

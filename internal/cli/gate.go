@@ -116,7 +116,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
-	if q.trees, err = gate.FindTrees(ctx, repo, base, hook); err != nil {
+	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
 		return nil, err
 	}
 	id := option(c, "req")
@@ -132,13 +132,13 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.requirement != nil {
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 	}
-	q.config, err = gate.ReadConfig(ctx, repo, from)
+	q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree)
 	return q, err
 }
 
 // requirement reads one from the specification: the baseline's, or the worktree's file where git does not have it.
 func (g *gateProgram) requirement(ctx context.Context, repo *git.Repo, base, id string) (*spec.Requirement, error) {
-	conf, err := gate.ReadConfig(ctx, repo, base)
+	conf, err := gate.ReadConfig(ctx, repo, base, base)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	urfave "github.com/urfave/cli/v2"
@@ -305,8 +304,12 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 	if strings.ContainsAny(prompt.Template, "\n\r") {
 		return exit.Fail("rename the file", "prompt.template %q holds a line break", prompt.Template)
 	}
-	_, err := fmt.Fprintf(l.Stdout, "lang=%s\nmax_tokens=%s\nagents_md=%s\ntemplate=%s\n",
-		prompt.Lang, strconv.Itoa(prompt.MaxTokens), prompt.AgentsMD, prompt.Template)
+	coverage := place.config.Gate.Coverage.String()
+	if !place.config.Gate.Coverage.NoDecrease {
+		coverage += " %"
+	}
+	_, err := fmt.Fprintf(l.Stdout, "lang=%s\nmax_tokens=%d\nagents_md=%s\ntemplate=%s\ntest_ratio=%d\ncoverage=%s\nmock_density=%d\n",
+		prompt.Lang, prompt.MaxTokens, prompt.AgentsMD, prompt.Template, place.config.Gate.TestRatio, coverage, place.config.Gate.MockDensity)
 	return err
 }
 

@@ -104,10 +104,7 @@ func (l *learnProgram) agentsAppend(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := makeSprint(place.repo); err != nil {
-		return err
-	}
-	release, err := learn.Lock(c.Context, place.repo.Sprint())
+	release, err := place.lockAgentsFile(c.Context)
 	if err != nil {
 		return err
 	}
@@ -133,6 +130,17 @@ func (l *learnProgram) agentsAppend(c *urfave.Context) error {
 		return place.stage(c.Context, file)
 	}
 	return nil
+}
+
+// lockAgentsFile holds off every other writer of AGENTS.md.
+func (l *learnPlace) lockAgentsFile(ctx context.Context) (release func(), err error) {
+	if err := l.refuseAgent(); err != nil {
+		return nil, err
+	}
+	if err := makeSprint(l.repo); err != nil {
+		return nil, err
+	}
+	return learn.Lock(ctx, l.repo.Sprint())
 }
 
 // learnedBy are the permanent learnings that a requirement reported.
@@ -216,10 +224,7 @@ func (l *learnProgram) agentsArchive(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := makeSprint(place.repo); err != nil {
-		return err
-	}
-	release, err := learn.Lock(c.Context, place.repo.Sprint())
+	release, err := place.lockAgentsFile(c.Context)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/run"
 	"ralph-loop/internal/spec"
 )
 
@@ -80,11 +81,7 @@ func (p *Process) learnPlace(ctx context.Context) (*learnPlace, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	cfg, err := config.Read(config.File, data)
+	cfg, err := p.readConfig(repo.Top)
 	if err != nil {
 		return nil, err
 	}
@@ -97,9 +94,9 @@ func (l *learnPlace) limits() learn.Limits {
 
 // specification reads the specification that the configuration names.
 func (l *learnPlace) specification(ctx context.Context) (*spec.Spec, error) {
-	name := l.p.Getenv("RALPH_SPEC")
-	if name == "" {
-		name = filepath.Join(l.repo.Top, l.config.Spec)
+	name := l.config.Spec
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(l.repo.Top, name)
 	}
 	data, err := l.p.readInput(ctx, name, spec.MaxSize)
 	if err != nil {
@@ -125,6 +122,23 @@ func (l *learnPlace) requirement(ctx context.Context, id string) (*spec.Requirem
 	return requirement(s, id)
 }
 
+// refuseAgent refuses what changes learnings or AGENTS.md to the agent at work in this worktree: what it has to say goes
+// into its report, and counts when its requirement is done.
+func (l *learnPlace) refuseAgent() error {
+	attempt := l.p.Getenv(run.Marker)
+	if attempt == "" {
+		return nil
+	}
+	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	if err != nil {
+		return err
+	}
+	if progress != nil && strings.HasPrefix(attempt, progress.Run+".") {
+		return exit.Refuse("put it into the report: learnings, or agentmd_addition", "an agent may not change this while it works on a requirement")
+	}
+	return nil
+}
+
 // history reads the expired learnings, and says when some of them could not be read.
 func (l *learnPlace) history() ([]learn.HistoryEntry, error) {
 	past, spoiled, err := learn.ReadHistory(l.repo.Sprint())
@@ -137,6 +151,9 @@ func (l *learnPlace) history() ([]learn.HistoryEntry, error) {
 // change lets do work on the windows and the history. What do returns is appended to the history. ingested is the
 // requirement whose report is taken in, or "".
 func (l *learnPlace) change(ctx context.Context, ingested string, do func(w *learn.Windows, past []learn.HistoryEntry) ([]learn.HistoryEntry, error)) error {
+	if err := l.refuseAgent(); err != nil {
+		return err
+	}
 	return l.updateWindows(ctx, ingested, func(w *learn.Windows) error {
 		past, err := l.history()
 		if err != nil {

@@ -90,10 +90,14 @@ func runScripts(t *testing.T, program string) {
 			if err := os.MkdirAll(home, 0o777); err != nil {
 				return err
 			}
-			return os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[init]\n\tdefaultBranch = main\n"), 0o666)
+			if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[init]\n\tdefaultBranch = main\n[user]\n\tname = Test\n\temail = test@example.org\n"), 0o666); err != nil {
+				return err
+			}
+			return writeStubs(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
+			"exits":   exits,
+			"project": layProject,
 		},
 	})
 }

@@ -66,7 +66,7 @@ func (j *judge) exec(ctx context.Context, s Step) (ran, error) {
 	case run.Flooded:
 		return out, &errTool{fmt.Sprintf("%q printed more than %d MB", s.String(), run.MaxOutput>>20), "make it print less"}
 	case run.Signaled:
-		return out, &errTool{fmt.Sprintf("%q was ended by signal %d", s.String(), ended.Code-exit.Signal), "the machine may have run out of memory"}
+		return out, &errTool{fmt.Sprintf("%q was ended by signal %d", s.String(), ended.Code-exit.Signal), "see the log; the machine may have run out of memory"}
 	}
 	// A shell gives 127 and 126 for a command that it could not start.
 	if len(s.Args) == 3 && s.Args[0] == "sh" && (ended.Code == 127 || ended.Code == 126) {

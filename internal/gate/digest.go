@@ -41,19 +41,21 @@ func (v *Verdict) Digest() string {
 	return head + strings.Join(sections, "")
 }
 
-// digestSection is one layer in at most room bytes: its frame always, then as many findings as fit, whole.
+// digestSection is one layer in at most room bytes: first its frame, then as many findings as fit, whole.
 func digestSection(l Layer, room int, said map[Finding]bool) string {
-	top := fmt.Sprintf("\n%s %s: %s\n", l.Name, l.Result, short(l.Summary, 300))
+	width := min(300, max(60, room/8))
+	top := fmt.Sprintf("\n%s %s: %s\n", l.Name, l.Result, short(l.Summary, width))
 	if l.Advice != "" {
-		top += "Next: " + short(l.Advice, 300) + "\n"
+		top += "Next: " + short(l.Advice, width) + "\n"
 	}
 	bottom := ""
 	for _, note := range l.Notes[:min(2, len(l.Notes))] {
-		bottom += "Note: " + short(note, 400) + "\n"
+		bottom += "Note: " + short(note, width) + "\n"
 	}
 	if l.Log != "" {
 		bottom += "Full log: " + l.Log + "\n"
 	}
+	whole := room
 	const more = "... and 100000 more\n"
 	room -= len(top) + len(bottom) + len(more)
 	findings := slices.DeleteFunc(slices.Clone(l.Findings), func(f Finding) bool {
@@ -77,5 +79,5 @@ func digestSection(l Layer, room int, said map[Finding]bool) string {
 	if left := len(findings) - shown + l.Dropped; left > 0 {
 		middle += fmt.Sprintf("... and %d more\n", left)
 	}
-	return top + middle + bottom
+	return headTail(top+middle+bottom, whole)
 }

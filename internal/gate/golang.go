@@ -92,7 +92,7 @@ func (m module) folder(importPath, pkg string) (string, bool) {
 }
 
 // formatFindings holds changed Go files to gofmt's form.
-func formatFindings(files []Changed) []Finding {
+func formatFindings(files []sourceChange) []Finding {
 	var found []Finding
 	for _, f := range files {
 		if f.After == nil || !isGoFolder(path.Dir(f.Path)) {

@@ -12,13 +12,12 @@ import (
 
 // goRun is what "go test -json" told.
 type goRun struct {
-	counts  Counts
-	failed  []failedTest        // in the order in which they ended; a parent only if it failed by itself
-	passed  []string            // "package test"
-	broken  []brokenPackage     // failed without a failed test
-	builds  []string            // output of the packages that did not compile
-	idle    []string            // packages whose test binary ended well and ran none of its tests
-	ignored map[string]struct{} // packages without test files
+	counts Counts
+	failed []failedTest    // in the order in which they ended; a parent only if it failed by itself
+	passed []string        // "package test"
+	broken []brokenPackage // failed without a failed test
+	builds []string        // output of the packages that did not compile
+	idle   []string        // packages whose test binary ended well and ran none of its tests
 }
 
 type failedTest struct {
@@ -68,16 +67,16 @@ func (c *clip) String() string {
 }
 
 // maxFailures is how many failed tests keep their output; the others keep their names.
-const maxFailures = 200
+const maxFailures = 2000
 
 // readGoTest reads the events of "go test -json" and writes what the tests printed to plain. Lines that are no events
 // (an older toolchain's build errors) are taken for output of the build.
 func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
-	r := &goRun{ignored: map[string]struct{}{}}
+	r := &goRun{}
 	outputs := map[[2]string]*clip{} // of what still runs, by package and test
 	builds := map[string]*clip{}
 	failedBelow := map[[2]string]bool{}
-	ranIn, hasNone := map[string]int{}, map[string]bool{}
+	ranIn, binaryRan := map[string]int{}, map[string]bool{}
 	loose := &clip{}
 	var writeErr error
 	write := func(s string) {
@@ -96,8 +95,9 @@ func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
 		switch e.Action {
 		case "output":
 			write(e.Output)
-			if e.Test == "" && strings.Contains(e.Output, "[no tests to run]") {
-				hasNone[e.Package] = true
+			// Only a package with test files has an "ok" line.
+			if e.Test == "" && strings.HasPrefix(e.Output, "ok  \t") && !strings.Contains(e.Output, "[no tests to run]") {
+				binaryRan[e.Package] = true
 			}
 			if outputs[id] == nil {
 				outputs[id] = &clip{}
@@ -114,7 +114,7 @@ func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
 			delete(outputs, id)
 			if e.Test != "" {
 				ranIn[e.Package]++
-			} else if e.Action == "pass" && ranIn[e.Package] == 0 && !hasNone[e.Package] {
+			} else if e.Action == "pass" && ranIn[e.Package] == 0 && binaryRan[e.Package] {
 				r.idle = append(r.idle, e.Package)
 			}
 		}
@@ -161,8 +161,6 @@ func (r *goRun) end(e goEvent, output string, failedBelow map[[2]string]bool, bu
 			output = ""
 		}
 		r.failed = append(r.failed, failedTest{e.Package, e.Test, output})
-	case e.Action == "skip":
-		r.ignored[e.Package] = struct{}{}
 	case e.Action == "fail":
 		build := e.FailedBuild != "" || strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]")
 		if build || !failedBelow[id] {

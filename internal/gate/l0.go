@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/glob"
@@ -141,7 +142,7 @@ func (j *judge) untouchable(ctx context.Context, f diffstat.File) (rule, why str
 		return "protected", "protected by gate.protect", nil
 	case p == ".sprint-state" || strings.HasPrefix(p, ".sprint-state/"):
 		return "protected", "the toolkit's own state does not belong into the history", nil
-	case path.Base(p) == "AGENTS.md":
+	case p == agentsmd.Name:
 		same, err := j.sameByHand(ctx, f)
 		if err != nil || same {
 			return "", "", err
@@ -233,28 +234,7 @@ func (j *judge) sameByHand(ctx context.Context, f diffstat.File) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return bytes.Equal(handWritten(before), handWritten(after)), nil
-}
-
-var ownSection = regexp.MustCompile(`^## ralph-loop: \[.*\] \(auto-added\)\s*$`)
-
-// handWritten is an AGENTS.md without the sections that the toolkit added: each from its heading to the next heading
-// of that level or above. Blank lines at the end do not count.
-func handWritten(text []byte) []byte {
-	var out []byte
-	inside := false
-	for line := range bytes.Lines(text) {
-		switch {
-		case ownSection.Match(line):
-			inside = true
-		case bytes.HasPrefix(line, []byte("# ")), bytes.HasPrefix(line, []byte("## ")):
-			inside = false
-		}
-		if !inside {
-			out = append(out, line...)
-		}
-	}
-	return bytes.TrimRight(out, "\r\n")
+	return bytes.Equal(agentsmd.Strip(before), agentsmd.Strip(after)), nil
 }
 
 // contents are both sides of a file; an absent one is empty.

@@ -162,10 +162,10 @@ func (j *judge) lint(ctx context.Context) (Layer, error) {
 }
 
 // beforeOf is the baseline's side of the files, in the place of the new one.
-func beforeOf(files []Changed) []Changed {
-	var out []Changed
+func beforeOf(files []sourceChange) []sourceChange {
+	var out []sourceChange
 	for _, f := range files {
-		out = append(out, Changed{Path: f.Path, After: f.Before})
+		out = append(out, sourceChange{Path: f.Path, After: f.Before})
 	}
 	return out
 }

@@ -112,6 +112,10 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.remembered(ctx, j.scopeKey(), j.scope)
 	case "L1b":
 		return j.remembered(ctx, j.ratioKey(), j.ratio)
+	case "mocks":
+		return j.remembered(ctx, j.mocksKey(), j.mocks)
+	case "integrity":
+		return j.remembered(ctx, j.integrityKey(), j.integrity)
 	case "L1":
 		return j.static(ctx)
 	case "L2":

@@ -152,7 +152,7 @@ func (j *judge) regressions(ctx context.Context, failures []failure) (regression
 
 // testFunctions are the Go tests of a tree, as folder/name.
 func testFunctions(ctx context.Context, repo *git.Repo, tree string) (map[string]bool, error) {
-	out, err := repo.Output(ctx, "grep", "--no-color", "--no-line-number", "--no-column", "-I", "-z", "-o", "-E", "-e", "^func (Test|Fuzz|Example)[^ (]*", "--end-of-options", tree)
+	out, err := repo.Output(ctx, "grep", "--no-color", "--no-line-number", "--no-column", "-I", "-z", "-o", "-E", "-e", "^func (Test|Fuzz|Example)[^ (]*", tree)
 	if git.CodeOf(err) == 1 {
 		return nil, nil
 	}
@@ -294,6 +294,10 @@ func (j *judge) uncovered(ctx context.Context, p *plan, data *coverage.Data) ([]
 	if err != nil {
 		return nil, err
 	}
+	// Names are looked up in the copy, which may hold the baseline now.
+	if err := j.checkout(ctx, j.Tree); err != nil {
+		return nil, err
+	}
 	isChanged := map[string]bool{}
 	for _, f := range stat.Files {
 		isChanged[f.Path] = f.Class == diffstat.Implementation
@@ -309,7 +313,7 @@ func (j *judge) uncovered(ctx context.Context, p *plan, data *coverage.Data) ([]
 		if missing := f.Total - f.Covered; ok && missing > 0 {
 			spans := data.Missed(f.Path)
 			gaps = append(gaps, gap{Finding{Path: name, Line: spans[0].From, Rule: "uncovered",
-				Message: fmt.Sprintf("%d of %d not covered: lines %s", missing, f.Total, spanList(spans))}, missing, isChanged[name]})
+				Message: fmt.Sprintf("%d of %d not covered: %s", missing, f.Total, spanList(spans))}, missing, isChanged[name]})
 		}
 	}
 	slices.SortStableFunc(gaps, func(a, b gap) int {
@@ -353,5 +357,8 @@ func spanList(spans []coverage.Span) string {
 	if len(spans) > most {
 		parts = append(parts, "...")
 	}
-	return strings.Join(parts, ", ")
+	if len(spans) == 1 && spans[0].From == spans[0].To {
+		return "line " + parts[0]
+	}
+	return "lines " + strings.Join(parts, ", ")
 }

@@ -4,20 +4,104 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/glob"
 )
+
+// mocks and integrity read changed test files. The rules themselves are in mocks.go and integrity.go.
+
+const (
+	mocksVersion     = 1
+	integrityVersion = 1
+)
+
+func (j *judge) mocksKey() inputs {
+	g := j.Config.Gate
+	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.TestGlobs, g.IgnoreGlobs}}
+}
+
+func (j *judge) mocks(ctx context.Context) (Layer, error) {
+	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
+		return f.Status != 'D' && f.Class == diffstat.Test && strings.HasSuffix(f.Path, ".go")
+	})
+	if err != nil {
+		return Layer{}, err
+	}
+	if len(files) == 0 {
+		return Layer{Result: NotApplicable, Summary: "no test file in Go is added or changed"}, nil
+	}
+	l := Layer{Result: Pass, Summary: fmt.Sprintf("%s, none mocks more than %d %% of its lines without a reason", plural(len(files), "test file"), j.Config.Gate.MockDensity)}
+	for _, f := range files {
+		l.Findings = append(l.Findings, mockFindings(f.Path, f.After, j.Config.Gate.MockDensity)...)
+	}
+	if len(l.Findings) > 0 {
+		l.Result = Fail
+		l.Summary = fmt.Sprintf("%d of %s mock too much, or cannot be read", len(l.Findings), plural(len(files), "test file"))
+		l.Advice = "test the real thing: a real test database, in-process requests, real inputs"
+	}
+	return l, nil
+}
+
+func (j *judge) integrityKey() inputs {
+	g := j.Config.Gate
+	in := inputs{Layer: "integrity", Version: integrityVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestGlobs, g.IgnoreGlobs}}
+	if j.Requirement != nil {
+		in.Requirement = []any{j.Requirement.Allow}
+	}
+	return in
+}
+
+func (j *judge) integrity(ctx context.Context) (Layer, error) {
+	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
+		return (f.Class != diffstat.Other || f.Reason != "vendored" && f.Reason != "test data") && (strings.HasSuffix(f.Path, ".go") || strings.HasSuffix(f.From, ".go"))
+	})
+	if err != nil {
+		return Layer{}, err
+	}
+	if len(files) == 0 {
+		return Layer{Result: NotApplicable, Summary: "no Go file is changed"}, nil
+	}
+	l := Layer{Result: Pass, Summary: "no test is weaker than before"}
+	found := integrityFindings(files)
+	if j.Requirement == nil {
+		left := withoutJustified(found, files)
+		if n := len(found) - len(left); n > 0 {
+			l.Notes = append(l.Notes, plural(n, "finding")+" justified by @test-change-justified")
+		}
+		l.Findings = left
+	} else {
+		for _, f := range found {
+			if glob.Any(j.Requirement.Allow, f.Path) {
+				l.Notes = append(l.Notes, f.String()+" (allowed by the requirement)")
+			} else {
+				l.Findings = append(l.Findings, f)
+			}
+		}
+	}
+	if len(l.Findings) > 0 {
+		l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": tests are weaker than before"
+		l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
+		if j.Requirement == nil {
+			l.Advice = "restore these tests, or say why in a comment of the file: // @test-change-justified: ..."
+		}
+	}
+	return l, nil
+}
 
 // changedContents are the changed files that pick accepts, with both sides. A file of more than maxFile bytes is left
 // out: L0 names it.
-func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bool) ([]Changed, error) {
+func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bool) ([]sourceChange, error) {
 	stat, err := j.changed(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var files []Changed
+	var files []sourceChange
 	var blobs []string
 	var into []func([]byte)
+	var of []int // the file of each blob
 	tooLarge := map[string]bool{}
 	last := ""
 	for _, f := range stat.Files {
@@ -26,17 +110,17 @@ func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bo
 		}
 		last = f.Path
 		i := len(files)
-		files = append(files, Changed{Path: f.Path})
+		files = append(files, sourceChange{Path: f.Path, OldPath: f.From})
 		if f.OldBlob != "" && isFile(f.OldMode) {
-			blobs, into = append(blobs, f.OldBlob), append(into, func(data []byte) { files[i].Before = data })
+			blobs, of, into = append(blobs, f.OldBlob), append(of, i), append(into, func(data []byte) { files[i].Before = data })
 		}
 		if f.NewBlob != "" {
-			blobs, into = append(blobs, f.NewBlob), append(into, func(data []byte) { files[i].After = data })
+			blobs, of, into = append(blobs, f.NewBlob), append(of, i), append(into, func(data []byte) { files[i].After = data })
 		}
 	}
 	err = j.Repo.Blobs(ctx, blobs, func(i int, r io.Reader, size int64) error {
 		if size > maxFile {
-			tooLarge[blobs[i]] = true
+			tooLarge[files[of[i]].Path] = true
 			return nil
 		}
 		data, err := io.ReadAll(r)
@@ -49,5 +133,5 @@ func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bo
 	if err != nil {
 		return nil, fmt.Errorf("read the changed files: %w", err)
 	}
-	return files, nil
+	return slices.DeleteFunc(files, func(f sourceChange) bool { return tooLarge[f.Path] }), nil
 }

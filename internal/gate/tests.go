@@ -240,12 +240,8 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 			return fmt.Errorf("write the log: %w", err)
 		}
 	}
-	if tool, ok := errors.AsType[*errTool](err); ok {
-		r.errors = append(r.errors, Finding{Rule: "runner", Message: tool.why})
-		r.advice, r.coverErr = tool.advice, errUnfinished
-		return nil
-	}
-	if err != nil {
+	tool, isTool := errors.AsType[*errTool](err)
+	if err != nil && !isTool {
 		return err
 	}
 	told, events, err := readTally(out.stdout)
@@ -265,6 +261,11 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 		if told.wrong != "" {
 			r.errors = append(r.errors, Finding{Rule: "runner", Message: told.wrong})
 		}
+	}
+	if isTool {
+		r.errors = append(r.errors, Finding{Rule: "runner", Message: tool.why})
+		r.advice, r.coverErr = tool.advice, errUnfinished
+		return nil
 	}
 	if told.form == "" && len(j.Config.Gate.TestReports) == 0 {
 		r.silent = r.silent || out.code == 0
@@ -379,7 +380,11 @@ func (j *judge) below(name string) string {
 	return filepath.ToSlash(rel)
 }
 
+// compareFindings puts findings without a line behind the others.
 func compareFindings(a, b Finding) int {
+	if (a.Line == 0) != (b.Line == 0) {
+		return b.Line - a.Line
+	}
 	if d := strings.Compare(a.Path, b.Path); d != 0 {
 		return d
 	}

@@ -2,6 +2,9 @@ package gate
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,9 +25,9 @@ const deepen = "fetch the whole history: git fetch --unshallow (in CI: fetch-dep
 
 // FindTrees finds the tree that would be committed, the index, and what to measure it against. base names a commit,
 // or is empty: then it is HEAD. With nothing staged there is nothing between the index and HEAD, so that HEAD is
-// judged against the place where it left the target branch, else against its parent; but a hook (hook is true)
-// judges the commit in the making, which is then empty.
-func FindTrees(ctx context.Context, repo *git.Repo, base string, hook bool) (Trees, error) {
+// judged against the place where it left the target branch, else against its parent; but a hook and the work on a
+// requirement (inTheMaking is true) are about the next commit, which is then empty.
+func FindTrees(ctx context.Context, repo *git.Repo, base string, inTheMaking bool) (Trees, error) {
 	tree, err := repo.IndexTree(ctx)
 	if err != nil {
 		if strings.Contains(err.Error(), "unmerged") {
@@ -49,7 +52,7 @@ func FindTrees(ctx context.Context, repo *git.Repo, base string, hook bool) (Tre
 		t.Base, err = namedBase(ctx, repo, base)
 	case head == "":
 		t.Base, err = repo.EmptyTree(ctx)
-	case !t.Staged && !hook:
+	case !t.Staged && !inTheMaking:
 		t.Base, err = branchPoint(ctx, repo, head)
 	}
 	return t, err
@@ -115,12 +118,24 @@ func isMerge(repo *git.Repo) bool {
 	return err == nil
 }
 
-// ReadConfig is the ralph.yaml of a tree, or the defaults if it holds none. While a requirement is in progress that
-// tree is the baseline's, so that nobody lowers a threshold that he is judged by.
-func ReadConfig(ctx context.Context, repo *git.Repo, rev string) (*config.Config, error) {
-	data, _, err := repo.File(ctx, rev, config.File)
+// ReadConfig is the ralph.yaml that a tree is judged by. While a requirement is in progress from is the baseline, so that
+// nobody lowers a threshold that he is judged by; else it is the tree itself. A file that neither of them holds is the
+// user's own, untracked: it counts. Without any the defaults do.
+func ReadConfig(ctx context.Context, repo *git.Repo, from, tree string) (*config.Config, error) {
+	data, tracked, err := repo.File(ctx, from, config.File)
 	if err != nil {
 		return nil, err
+	}
+	if !tracked && from != tree {
+		if _, tracked, err = repo.File(ctx, tree, config.File); err != nil {
+			return nil, err
+		}
+	}
+	if !tracked {
+		data, err = os.ReadFile(filepath.Join(repo.Top, config.File))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the configuration: %w", err)
+		}
 	}
 	return config.Read(config.File, data)
 }

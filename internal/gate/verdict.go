@@ -23,7 +23,7 @@ const (
 )
 
 // Layers are the names of all layers in the order in which they run: the cheap ones first.
-var Layers = []string{"L0", "L1b", "L1", "L2", "L3"}
+var Layers = []string{"L0", "L1b", "mocks", "integrity", "L1", "L2", "L3"}
 
 // Finding is one thing that a layer holds against the tree.
 type Finding struct {
@@ -95,12 +95,6 @@ type Verdict struct {
 	Requirement string  `json:"requirement,omitempty"` // the one in progress
 	Result      Result  `json:"result"`                // pass, fail or error
 	Layers      []Layer `json:"layers"`
-}
-
-// Changed is a changed file with its content on both sides; a side that has no such file is nil.
-type Changed struct {
-	Path          string
-	Before, After []byte
 }
 
 // Layer is the layer of that name, or nil if it did not run.

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"ralph-loop/internal/exit"
@@ -83,7 +84,13 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != 4 {
-		return nil, exit.Fail("git 2.34 or newer is needed", "git rev-parse gave %d lines, not 4", len(lines))
+		// A path holds a newline. One question at a time, then.
+		lines = make([]string, 4)
+		for i, question := range [][]string{{"--is-bare-repository"}, {"--git-dir"}, {"--git-common-dir"}, {"--git-path", "index"}} {
+			if lines[i], err = r.Line(ctx, append([]string{"rev-parse", "--path-format=absolute"}, question...)...); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if lines[0] == "true" {
 		return nil, exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", dir)
@@ -157,16 +164,29 @@ var plumbing = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT
 
 // Do runs git with stdin (nil: none) and writes what it prints to out.
 func (r *Repo) Do(ctx context.Context, stdin io.Reader, out io.Writer, args ...string) error {
-	return r.call(ctx, append(append([]string{}, fixed...), args...), args, append(append([]string{}, r.environ...), plumbing...), stdin, out)
+	return r.call(ctx, append(append([]string{}, fixed...), args...), args, append(append([]string{}, r.environ...), plumbing...), stdin, out, nil)
 }
 
 // Porcelain runs a command of git that works for the user, with the user's own configuration and hooks: commit. Both
 // its streams go to out.
 func (r *Repo) Porcelain(ctx context.Context, out io.Writer, args ...string) error {
-	return r.call(ctx, args, args, append(append([]string{}, r.environ...), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true"), nil, out)
+	both := &shared{out: out} // git has its hooks write to stderr, whatever they print
+	return r.call(ctx, args, args, append(append([]string{}, r.environ...), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true"), nil, both, both)
 }
 
-func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out io.Writer) error {
+// shared lets two streams write to one place.
+type shared struct {
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (s *shared) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out.Write(p)
+}
+
+func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out, alsoStderr io.Writer) error {
 	ctx, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", argv...)
@@ -177,6 +197,9 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	cmd.WaitDelay = 2 * time.Second
 	var stderr tail
 	cmd.Stderr = &stderr
+	if alsoStderr != nil {
+		cmd.Stderr = io.MultiWriter(&stderr, alsoStderr)
+	}
 	err := cmd.Run()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil

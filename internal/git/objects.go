@@ -8,11 +8,23 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"ralph-loop/internal/exit"
 )
 
 // Head is the commit of HEAD, or "" while the branch has none.
 func (r *Repo) Head(ctx context.Context) (string, error) {
-	return r.commit(ctx, "HEAD")
+	hash, err := r.commit(ctx, "HEAD")
+	if err != nil || hash != "" {
+		return hash, err
+	}
+	// git answers alike for a branch without a commit and for a commit that cannot be read.
+	if hash, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "HEAD"); err == nil {
+		return "", exit.Fail("git fsck", "HEAD is %s, which cannot be read", hash)
+	} else if CodeOf(err) != 1 {
+		return "", err
+	}
+	return "", nil
 }
 
 // Commit is the full hash of the commit that rev names, or "" if it names none.
@@ -66,7 +78,8 @@ func (r *Repo) IndexTree(ctx context.Context) (string, error) {
 			return "", fmt.Errorf("copy the index: %w", err)
 		}
 	}
-	return r.WithIndex(copied).Line(ctx, "write-tree")
+	// With its index git writes a shared part of it (split index), and runs a hook: neither is wanted here.
+	return r.WithIndex(copied).Line(ctx, "-c", "core.splitIndex=false", "-c", "core.hooksPath=/dev/null", "write-tree")
 }
 
 // File is the content of path in the tree that rev names; ok is false if it holds no such file.

@@ -85,9 +85,12 @@ func ReadHistory(dir string) (entries []HistoryEntry, spoiled int, err error) {
 			spoiled++
 			continue
 		}
-		// The same learning may expire again, with more evidence; a crash may have written it twice.
+		// The same learning may expire again, with more evidence; a crash may have written it twice. What counted once
+		// stays so when a blocked requirement reports it again.
 		if i, ok := seen[e.ID]; ok {
-			entries[i] = e
+			if !e.Unproven || entries[i].Unproven {
+				entries[i] = e
+			}
 			continue
 		}
 		seen[e.ID] = len(entries)

@@ -31,13 +31,13 @@ type wording struct {
 }
 
 var (
-	negations = setOf("not no never don't dont avoid without cannot can't mustn't shouldn't doesn't isn't forbid forbidden prohibit")
+	negations = setOf("not no never don't dont avoid without cannot can't instead rather mustn't shouldn't doesn't isn't forbid forbidden prohibit")
 	fillers   = setOf(`a an the this that these those it its is are was were be been being to of in on at by for from with as and or
 		must should shall need needs have has had do does did will would can could may might always please also then so
 		use uses used using live lives go goes put keep place located only we our you your there here all any each every`)
-	// Longer ones first: 不要 must not be read as 不 and 要.
+	// Longer ones first: 不要 must not be read as 不 and 要. What is a part of many words (用, 中, 会) stays.
 	negationsChinese = regexp.MustCompile(`不要|不得|不能|不可|不应|不用|禁止|避免|切勿|勿|别|没有|不`)
-	fillersChinese   = regexp.MustCompile(`必须|应该|应当|需要|使用|所有|一律|统一|可以|以及|这个|那个|要|应|该|的|了|都|在|请|下|中|里|是|把|将|会|用|和|与|或|也`)
+	fillersChinese   = regexp.MustCompile(`必须|应该|应当|需要|使用|所有|一律|统一|可以|以及|这个|那个|要|该|的|了|都|在|请|是|把|被|就|和|与|或|也`)
 	// A name is kept whole: src/migrations/, hashPassword(), t.TempDir, user_id, REQ-001, --flag.
 	wordPattern = regexp.MustCompile(`[\p{L}\p{N}_$@./:#'’-]+`)
 )
@@ -129,11 +129,9 @@ func wordingOf(text string) *wording {
 		switch {
 		case isHan(first):
 			out.forbids = out.forbids != (len(negationsChinese.FindAllString(w, -1))%2 == 1)
-			w = fillersChinese.ReplaceAllString(negationsChinese.ReplaceAllString(w, " "), " ")
-			for run := range strings.FieldsSeq(w) {
-				for _, pair := range pairs(run) {
-					add(pair, 1)
-				}
+			// The rest closes up, or 列顺序是固定的 would have other pairs than 列顺序固定.
+			for _, pair := range pairs(fillersChinese.ReplaceAllString(negationsChinese.ReplaceAllString(w, ""), "")) {
+				add(pair, 1)
 			}
 		case negations[w]:
 			out.forbids = !out.forbids
@@ -152,7 +150,10 @@ func wordingOf(text string) *wording {
 // pairs are the pairs of neighbouring characters of a run; a lone character is itself.
 func pairs(run string) []string {
 	chars := []rune(run)
-	if len(chars) == 1 {
+	switch len(chars) {
+	case 0:
+		return nil
+	case 1:
 		return []string{run}
 	}
 	var out []string
@@ -199,9 +200,6 @@ func (a *wording) same(b *wording) bool {
 	}
 	return 100*common >= needed*(a.weight+b.weight-common)
 }
-
-// Same reports whether two learnings' texts say the same.
-func Same(a, b string) bool { return wordingOf(a).same(wordingOf(b)) }
 
 // shared is the weight of the words that a text has in common with others.
 func (a *wording) shared(others map[string]int) int {

@@ -1,0 +1,58 @@
+# The Ralph toolkit. `make` alone lists the targets.
+
+PROGRAMS := ralph-order ralph-gate ralph-learn ralph-checkpoint
+SCRIPTS  := scripts/ralph-loop scripts/ralph-prompt scripts/demo scripts/lint scripts/agents/command scripts/agents/replay hooks/pre-commit
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+GO       ?= go
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## build the four programs into bin/
+	@mkdir -p bin
+	$(GO) build -trimpath -o bin/ ./cmd/...
+
+.PHONY: demo
+demo: build ## run the loop on the example project with the recorded agent
+	@PATH="$(CURDIR)/bin:$$PATH" scripts/demo
+
+.PHONY: test
+test: ## run all tests
+	$(GO) test ./...
+
+.PHONY: race
+race: ## run all tests with the race detector
+	$(GO) test -race ./...
+
+.PHONY: cover
+cover: build ## measure the coverage of the whole
+	$(GO) test -coverpkg=./internal/... -coverprofile=coverage.out ./...
+	@bin/ralph-gate coverage coverage.out | tail -n 1
+
+.PHONY: lint
+lint: ## run the linters
+	scripts/lint
+
+.PHONY: gate
+gate: build ## judge what would be committed, as the hook does
+	bin/ralph-gate run
+
+.PHONY: hooks
+hooks: build ## make the gate this repository's own pre-commit hook
+	git config core.hooksPath hooks
+
+.PHONY: install
+install: build ## install programs and scripts below PREFIX
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/bin/agents" "$(DESTDIR)$(PREFIX)/bin/prompt"
+	install -m 755 $(addprefix bin/,$(PROGRAMS)) scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 scripts/agents/* "$(DESTDIR)$(PREFIX)/bin/agents"
+	install -m 644 scripts/prompt/* "$(DESTDIR)$(PREFIX)/bin/prompt"
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf bin coverage.out

@@ -1,0 +1,5 @@
+package cli
+
+import "testing"
+
+func TestPromptScripts(t *testing.T) { runScripts(t, "prompt") }
