@@ -30,16 +30,8 @@ type edges struct {
 	downStart, down []int32 // what depends on i
 }
 
-// New orders a specification. A dependency that is unknown or on the requirement itself, and a cycle, are problems of
-// a *spec.InvalidError: all of them, each with its place.
-func New(s *spec.Spec) (*Graph, error) {
-	g, problems := build(s)
-	if err := spec.Invalid(problems); err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
+// build orders a specification. A dependency that is unknown or on the requirement itself, and a cycle, are problems:
+// all of them are found, each with its place, and the graph is whole only without any.
 func build(s *spec.Spec) (*Graph, []spec.Problem) {
 	g := &Graph{spec: s, index: make(map[string]int32, len(s.Requirements))}
 	for i, r := range s.Requirements {
@@ -164,14 +156,6 @@ func (g *Graph) Layers() [][]string {
 		start = end
 	}
 	return layers
-}
-
-// Layer is the 1-based layer of a requirement, 0 for an unknown id.
-func (g *Graph) Layer(id string) int {
-	if i, known := g.index[id]; known {
-		return int(g.layer[i]) + 1
-	}
-	return 0
 }
 
 // Dependents is the ids that depend directly on id, in the order of the file.
