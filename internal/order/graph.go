@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ralph-loop/internal/spec"
 )
@@ -67,7 +68,11 @@ func (g *Graph) connect() []spec.Problem {
 				if suggest == nil {
 					suggest = spec.NewSuggester(g.ids())
 				}
-				problems = append(problems, g.problem(r, d, suggest.Hint(id), "%q depends on %q, which does not exist", r.ID, id))
+				hint := suggest.Hint(id)
+				if strings.Contains(id, ",") {
+					hint = fmt.Sprintf("write several ids as a list: [%s]", id)
+				}
+				problems = append(problems, g.problem(r, d, hint, "%q depends on %q, which does not exist", r.ID, id))
 			case j == int32(i):
 				problems = append(problems, g.problem(r, d, "remove it", "%q depends on itself", r.ID))
 			default:

@@ -98,6 +98,9 @@ var refusals = []struct{ name, text, want string }{
 			"10:26: a part of a criterion is a mapping [write a text, or a list of texts]\n" +
 			"11:5: criterion \"AC-5\" has no text [say what must hold, under \"criteria\"]\n" +
 			"11:23: a part of a criterion is not a text [write a text, or a list of texts]"},
+	{"criteria under another name", reqs + "  acceptance_criteria:\n  - criterion: x\n  - text: y\n  - criterea: z\n  - {id: AC-1, text: x}\n",
+		"4:5: unknown key \"criterion\" in a criterion [write \"criteria\"]\n5:5: unknown key \"text\" in a criterion [write \"criteria\"]\n" +
+			"6:5: unknown key \"criterea\" in a criterion [write \"criteria\"]\n7:5: criterion \"AC-1\" has no text [rename \"text\" to \"criteria\"]"},
 	{"separate criteria", reqs + "acceptance_criteria:\n- AC-1: x\n- AC-2: x\n  requirement: a\n", "4:3: a criterion beside the requirements does not say which one it belongs to [write \"requirement: REQ-001\" in each, or put the criteria below their requirements]\n6:16: the criterion belongs to \"a\", which does not exist [did you mean \"A\"?]"},
 	{"separate criteria as a mapping", reqs + "acceptance_criteria: {AC-1: x}\n", `3:22: "acceptance_criteria" beside the requirements must be a list [write "requirement: REQ-001" in each, or put the criteria below their requirements]`},
 }
