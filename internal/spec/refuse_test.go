@@ -69,6 +69,10 @@ var refusals = []struct{ name, text, want string }{
 	{"deep nesting", reqs + "  x: " + strings.Repeat("[", 150) + strings.Repeat("]", 150) + "\n", `3:103: mappings and lists are nested more than 100 deep []`},
 	{"an alias inside itself", "requirements: &r\n- id: A\n  x: *r\n", `3:6: the alias *r stands inside what it repeats [write the repeated part out]`},
 
+	{"merges of nothing", "x: &x {}\nrequirements:\n  <<: *x\n", `2:1: no requirements: what is merged in is empty [add at least one, with an id and a description]`},
+	{"merges of what is no mapping", "x: &x [1]\nrequirements:\n- id: A\n  <<:\n- id: B\n  <<: *x\n- id: C\n  <<: text\n",
+		"4:6: \"<<\" merges a mapping or a list of them, nothing else [name the mapping, such as *base, whose keys are meant]\n6:7: \"<<\" merges a mapping or a list of them, nothing else [name the mapping, such as *base, whose keys are meant]\n8:7: \"<<\" merges a mapping or a list of them, nothing else [name the mapping, such as *base, whose keys are meant]"},
+
 	// Requirements.
 	{"no id", "requirements:\n- title: x\n- id:\n- id: \"\"\n", "2:3: a requirement has no id [add \"id: ...\"]\n3:6: a requirement has no id [add \"id: ...\"]\n4:7: a requirement has no id [add \"id: ...\"]"},
 	{"a pair for a requirement", "requirements:\n- REQ-1: do it\n", `2:3: a requirement has no id [write "- id: REQ-1" and the text below it as "description: ..."]`},
