@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"io"
 	"os/exec"
 	"path/filepath"
 	"syscall"
@@ -33,7 +32,7 @@ func testInterrupt(t *testing.T, program string, args ...string) {
 		t.Fatal(err)
 	}
 	// It reads in blocks: once a pipe's worth is written it has begun to read, and so to listen for signals.
-	if _, err := io.WriteString(stdin, string(make([]byte, 1<<17))); err != nil {
+	if _, err := stdin.Write(make([]byte, 1<<17)); err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {

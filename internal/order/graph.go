@@ -9,6 +9,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ralph-loop/internal/spec"
 )
@@ -30,16 +31,8 @@ type edges struct {
 	downStart, down []int32 // what depends on i
 }
 
-// New orders a specification. A dependency that is unknown or on the requirement itself, and a cycle, are problems of
-// a *spec.InvalidError: all of them, each with its place.
-func New(s *spec.Spec) (*Graph, error) {
-	g, problems := build(s)
-	if err := spec.Invalid(problems); err != nil {
-		return nil, err
-	}
-	return g, nil
-}
-
+// build orders a specification. A dependency that is unknown or on the requirement itself, and a cycle, are problems:
+// all of them are found, each with its place, and the graph is whole only without any.
 func build(s *spec.Spec) (*Graph, []spec.Problem) {
 	g := &Graph{spec: s, index: make(map[string]int32, len(s.Requirements))}
 	for i, r := range s.Requirements {
@@ -75,7 +68,11 @@ func (g *Graph) connect() []spec.Problem {
 				if suggest == nil {
 					suggest = spec.NewSuggester(g.ids())
 				}
-				problems = append(problems, g.problem(r, d, suggest.Hint(id), "%q depends on %q, which does not exist", r.ID, id))
+				hint := suggest.Hint(id)
+				if strings.Contains(id, ",") {
+					hint = fmt.Sprintf("write several ids as a list: [%s]", id)
+				}
+				problems = append(problems, g.problem(r, d, hint, "%q depends on %q, which does not exist", r.ID, id))
 			case j == int32(i):
 				problems = append(problems, g.problem(r, d, "remove it", "%q depends on itself", r.ID))
 			default:
@@ -164,14 +161,6 @@ func (g *Graph) Layers() [][]string {
 		start = end
 	}
 	return layers
-}
-
-// Layer is the 1-based layer of a requirement, 0 for an unknown id.
-func (g *Graph) Layer(id string) int {
-	if i, known := g.index[id]; known {
-		return int(g.layer[i]) + 1
-	}
-	return 0
 }
 
 // Dependents is the ids that depend directly on id, in the order of the file.

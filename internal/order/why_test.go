@@ -1,6 +1,7 @@
 package order
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
@@ -102,6 +103,14 @@ func TestManyNamesAreCounted(t *testing.T) {
 	}
 	if got, want := names(ids), "R0, R1, R2, R3, R4 and 15 more"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestIdsInOneText(t *testing.T) {
+	_, _, err := Read("s.yaml", []byte("requirements:\n- id: A\n  depends_on: B, C\n- id: B\n- id: C\n"))
+	var invalid *spec.InvalidError
+	if !errors.As(err, &invalid) || invalid.Problems[0].Hint != "write several ids as a list: [B, C]" {
+		t.Errorf("got %+v", err)
 	}
 }
 

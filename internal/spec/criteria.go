@@ -11,6 +11,9 @@ import (
 // criterionKeys are the keys of a criterion that is written as a mapping.
 var criterionKeys = []string{"id", "criteria", "description", "given", "when", "then", "requirement"}
 
+// otherTextNames are keys of other tools for a criterion's text. Alone in a mapping they would pass for an id.
+var otherTextNames = map[string]bool{"text": true, "criterion": true, "statement": true, "condition": true, "name": true, "title": true}
+
 // criteria reads the acceptance criteria of a requirement in any of their shapes.
 func (r *reader) criteria(req *Requirement, value *yaml.Node) {
 	v := follow(value)
@@ -55,8 +58,17 @@ func (r *reader) criterion(req *Requirement, item *yaml.Node) {
 		r.refuse(item, "write \"- id: AC-001-01\" and \"criteria: ...\" below it", "a criterion has neither \"criteria\" nor \"description\" nor \"given\", \"when\", \"then\"")
 		return
 	}
-	r.addCriterion(req, pairs[0].key, pairs[0].key.Value, r.criterionText(pairs[0].value))
+	key := pairs[0].key
+	if otherTextNames[key.Value] {
+		r.refuse(key, "write \"criteria\"", "unknown key %q in a criterion", key.Value)
+		return
+	}
+	if r.criterionKey(key) {
+		r.addCriterion(req, key, key.Value, r.criterionText(pairs[0].value))
+	}
 }
+
+const digits = "0123456789"
 
 // isStructured reports a mapping that describes one criterion by known keys.
 func isStructured(n *yaml.Node) bool {
@@ -71,7 +83,15 @@ func isStructured(n *yaml.Node) bool {
 
 func (r *reader) addCriterion(req *Requirement, at *yaml.Node, id, text string) {
 	if strings.TrimSpace(text) == "" {
-		r.refuse(at, "say what must hold, under \"criteria\"", "criterion %q has no text", id)
+		hint := "say what must hold, under \"criteria\""
+		if v := follow(at); v.Kind == yaml.MappingNode {
+			for p := range pairsOf(v) {
+				if otherTextNames[p.key.Value] {
+					hint = fmt.Sprintf("rename %q to \"criteria\"", p.key.Value)
+				}
+			}
+		}
+		r.refuse(at, hint, "criterion %q has no text", id)
 		return
 	}
 	if id != "" && !req.acIDs.add(id) {
@@ -155,10 +175,10 @@ func step(word, text string) string {
 	return word + " " + text
 }
 
-// criterionKey refuses a key that is nearly one of a criterion's.
-func (r *reader) criterionKey(key *yaml.Node) {
-	if r.extraCriterion[key.Value] {
-		return
+// criterionKey refuses a key that is nearly one of a criterion's. It reports whether the key can pass.
+func (r *reader) criterionKey(key *yaml.Node) bool {
+	if r.extraCriterion[key.Value] || strings.ContainsAny(key.Value, digits) { // an id, most of the time
+		return true
 	}
 	if r.extraCriterion == nil {
 		r.extraCriterion = map[string]bool{}
@@ -166,14 +186,14 @@ func (r *reader) criterionKey(key *yaml.Node) {
 			r.extraCriterion[known] = true
 		}
 		r.knownCriterion = NewSuggester(criterionKeys)
-		r.criterionKey(key)
-		return
+		return r.criterionKey(key)
 	}
 	if near := r.knownCriterion.Nearest(key.Value); near != "" {
 		r.refuse(key, fmt.Sprintf("write %q", near), "unknown key %q in a criterion", key.Value)
-		return
+		return false
 	}
 	r.extraCriterion[key.Value] = true
+	return true
 }
 
 // separateCriteria reads a list of criteria that stands beside the requirements; each names the one it belongs to.

@@ -146,6 +146,9 @@ func (w *walker) keys(n *yaml.Node) {
 			w.broken = true
 			continue
 		}
+		if isMerge(n.Content[i]) && !isMergeable(n.Content[i+1]) {
+			w.refuse(n.Content[i+1], "name the mapping, such as *base, whose keys are meant", "\"<<\" merges a mapping or a list of them, nothing else")
+		}
 		first := seen[key.Value]
 		if seen != nil && first == nil {
 			seen[key.Value] = key

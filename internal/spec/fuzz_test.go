@@ -2,9 +2,12 @@ package spec_test
 
 import (
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/txtar"
 
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/spec"
@@ -13,7 +16,7 @@ import (
 // Whatever the file holds: no panic and no hang, every problem has a place inside the file, what is accepted can be
 // ordered, and the source of each requirement, read on its own, is that requirement again.
 func FuzzRead(f *testing.F) {
-	for _, seed := range seeds {
+	for _, seed := range seeds(f) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -61,18 +64,23 @@ func rereads(t *testing.T, r *spec.Requirement) {
 	t.Fatalf("the source of %q is not the requirement:\n%q\n%v", r.ID, r.Source, errors.Join(errs...))
 }
 
-var seeds = []string{
-	"specification:\n  requirements:\n    - id: REQ-001\n      title: One\n      description: text\n      acceptance_criteria:\n        - id: AC-001-01\n          criteria: it works\n      priority: 2\n      status: pending\n    - id: REQ-002\n      depends_on: [REQ-001]\n",
-	"requirements:\n  A:\n    title: x\n  B: {id: B, depends_on: A}\n",
-	`{"requirements": [{"id": "A", "title": "é]"}, {"id": "B", "depends_on": ["A"], "n": 1.5}]}`,
-	"\ufeffrequirements:\r\n- id: 1.10\r\n  acceptance_criteria:\r\n  - AC-1: \"text: here\"\r\n  - bare\r\n",
-	"requirements:\n- id: A\n  description: |\n    # heading\n\n    - id: C\n- id: B\n  title: \"one\n  two\n# three\"\n  x: [1, # ]\n2\n]\n",
-	"requirements:\n# of A\n- id: A\n\n  # inside\n# of B\n- # here\n  id: B\n...\n",
-	"requirements:\n- id: A\nacceptance_criteria:\n- {id: AC-1, requirement: A, given: g, when: [w, v], then: t}\n",
-	"base: &b {title: x}\nrequirements:\n- <<: *b\n  id: A\n- <<: [*b]\n  id: B\n  depends_on: &d [A]\n- {id: C, depends_on: *d}\n",
-	"requirements: [{id: A, x: [k: v, \"}\"], y: it's,}, # c\n {id: B, ? z : !t q}]\n",
-	"requirements:\n- id: A\n  depends_on: [B, A, C]\n- id: B\n  depends_on: A\n- id: A\n  statsu: x\n",
-	"requirements:\n- id: A\n\ttitle: x\n", "requirements:\n- id: A\n  title: a: b\n", "requirements:\n- id: A\n  title: \"x\n", "# M\n\n---\n\n- [ ] x\n", "- a\n", "a: &a [*a]\n", "x\n---\ny\n",
-	"requirements:\n- id: A\n  title: \"a\u2028b\u0085c\"\n  status: wip\n  allow: [x, '', {}]\n  no_test_required: yes\n  priority: P1\n",
-	"requirements:\n- ? id\n  : A\n- &x\n  id: B\n-\n  id: C\n",
+// seeds are the texts of this package's tests and the specifications of ralph-order's scripts.
+func seeds(f *testing.F) []string {
+	texts := spec.Texts()
+	scripts, err := filepath.Glob(filepath.Join("..", "cli", "testdata", "script", "order_*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		f.Fatalf("no scripts (%v)", err)
+	}
+	for _, script := range scripts {
+		archive, err := txtar.ParseFile(script)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			if filepath.Ext(file.Name) == ".yaml" {
+				texts = append(texts, string(file.Data))
+			}
+		}
+	}
+	return texts
 }

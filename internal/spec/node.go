@@ -75,6 +75,12 @@ func mergedPairs(n *yaml.Node) []pair {
 	return merged
 }
 
+// isMergeable reports whether "<<" can take the value: a mapping, or a list of nothing but mappings.
+func isMergeable(value *yaml.Node) bool {
+	value = follow(value)
+	return value.Kind == yaml.MappingNode || value.Kind == yaml.SequenceNode && len(mergeSources(value)) == len(value.Content)
+}
+
 // mergeSources is the mappings that the value of "<<" names, one or a list of them.
 func mergeSources(value *yaml.Node) []*yaml.Node {
 	value = follow(value)

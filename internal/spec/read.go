@@ -102,6 +102,9 @@ func (r *reader) specification(root *yaml.Node) {
 	}
 	r.spec = &Spec{byID: map[string]*Requirement{}}
 	r.requirements(requirements)
+	if len(r.spec.Requirements) == 0 && len(r.problems) == 0 {
+		r.refuse(requirements.key, "add at least one, with an id and a description", "no requirements: what is merged in is empty")
+	}
 	for _, p := range r.nulls {
 		if v := follow(p.value); r.spec.byID[v.Value] != nil {
 			r.refuse(p.value, fmt.Sprintf("write [%q] for the requirement, [] for none", v.Value), "depends_on %s can mean nothing, or the requirement of that id", v.Value)
