@@ -231,13 +231,6 @@ func TestEachLineBoundsALine(t *testing.T) {
 	}
 }
 
-func TestHandWritten(t *testing.T) {
-	text := "# Rules\n\nBe kind.\n\n## ralph-loop: [REQ-001 A] (auto-added)\n\n- x\n### deeper\n\n## By hand\n\ny\n"
-	if got, want := string(handWritten([]byte(text))), "# Rules\n\nBe kind.\n\n## By hand\n\ny"; got != want {
-		t.Errorf("%q, want %q", got, want)
-	}
-}
-
 func TestPrivateKey(t *testing.T) {
 	body := strings.Repeat("MIIEpAIBAAKCAQEA", 4)
 	cases := []struct {
