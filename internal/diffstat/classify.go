@@ -20,8 +20,8 @@ const (
 // Classifier tells test code, implementation and the rest apart by a file's name. The zero value knows the built-in
 // rules only.
 type Classifier struct {
-	// TestGlobs are further files that are test code, whatever the built-in rules say. Name an exact path with
-	// glob.Quote.
+	// TestGlobs are further files that are test code, whatever the built-in rules say. They are patterns of
+	// package glob.
 	TestGlobs []string
 	// IgnoreGlobs are files that count as neither. They outrank TestGlobs.
 	IgnoreGlobs []string

@@ -110,7 +110,7 @@ a.unheard-of                            other unknown kind of file
 }
 
 func TestGlobsOfTheProject(t *testing.T) {
-	c := &Classifier{TestGlobs: []string{"checks/**", glob.Quote("src/[x].ts"), "vendor/ours_test.go"}, IgnoreGlobs: []string{"gen/", "checks/old.go"}}
+	c := &Classifier{TestGlobs: []string{"checks/**", `/src/\[x].ts`, "vendor/ours_test.go"}, IgnoreGlobs: []string{"gen/", "checks/old.go"}}
 	for path, want := range map[string]Class{"checks/a.go": Test, "src/[x].ts": Test, "src/x.ts": Implementation, "gen/a.go": Other, "checks/old.go": Other, "vendor/ours_test.go": Test, "a.go": Implementation} {
 		if class, _ := c.ByName(path); class != want {
 			t.Errorf("%s is %s, want %s", path, class, want)

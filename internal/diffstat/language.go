@@ -68,7 +68,6 @@ var languages = []language{
 
 // compiled is a language as Classifier looks it up.
 type compiled struct {
-	name                  string
 	tests, folders, roots []string
 }
 
@@ -76,7 +75,7 @@ type compiled struct {
 var byExtension = func() map[string]*compiled {
 	m := map[string]*compiled{}
 	for _, l := range languages {
-		c := &compiled{l.name, strings.Fields(l.tests), strings.Fields(l.folders), strings.Fields(l.roots)}
+		c := &compiled{strings.Fields(l.tests), strings.Fields(l.folders), strings.Fields(l.roots)}
 		for _, ext := range strings.Fields(l.sources) {
 			m[ext] = c
 		}

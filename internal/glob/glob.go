@@ -102,19 +102,6 @@ func Check(pattern string) error {
 	return nil
 }
 
-// Quote is the pattern that matches path and what is inside it, and nothing else.
-func Quote(path string) string {
-	var b strings.Builder
-	b.WriteByte('/')
-	for i := range len(path) {
-		if strings.IndexByte(`*?[\`, path[i]) >= 0 {
-			b.WriteByte('\\')
-		}
-		b.WriteByte(path[i])
-	}
-	return b.String()
-}
-
 func cutSlashes(pattern string) (string, bool) {
 	trimmed := strings.TrimRight(pattern, "/")
 	if strings.HasSuffix(trimmed, `\`) && len(trimmed) < len(pattern) {

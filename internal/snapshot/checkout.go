@@ -145,11 +145,12 @@ func (c *Copy) freshSettings(ctx context.Context, want *contents) error {
 	sum.Write(out)
 	sum.Write(want.attributes)
 	files := []string{filepath.Join(c.repo.CommonDir, "info", "attributes")}
-	global, err := c.repo.Line(ctx, "config", "--path", "--get", "core.attributesFile")
-	if err == nil {
+	if bytes.Contains(out, []byte("core.attributesfile\n")) {
+		global, err := c.repo.Line(ctx, "config", "--path", "--get", "core.attributesFile")
+		if err != nil {
+			return err
+		}
 		files = append(files, global)
-	} else if git.CodeOf(err) != 1 {
-		return err
 	}
 	for _, name := range files {
 		data, err := os.ReadFile(name)

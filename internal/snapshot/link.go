@@ -158,15 +158,13 @@ func (c *Copy) findSubmodules(ctx context.Context, want *contents) error {
 
 // link makes what clean left out or git does not know of.
 func (c *Copy) link(want *contents) error {
-	for p := range want.folders {
-		if err := os.MkdirAll(filepath.Join(c.Dir, filepath.FromSlash(p)), 0o777); err != nil {
-			return fmt.Errorf("link into the copy: %w", err)
-		}
-	}
 	for p, target := range want.links {
 		full := filepath.Join(c.Dir, filepath.FromSlash(p))
 		if leadsTo(full, target) {
 			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+			return fmt.Errorf("link into the copy: %w", err)
 		}
 		// git has made an empty folder for a submodule.
 		if err := os.Remove(full); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -184,6 +182,9 @@ func (c *Copy) link(want *contents) error {
 		full := filepath.Join(c.Dir, filepath.FromSlash(p))
 		if before, err := os.ReadFile(full); err == nil && bytes.Equal(before, data) {
 			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+			return fmt.Errorf("copy %q: %w", p, err)
 		}
 		// Never through what stands there: it may be one file with another by a hard link.
 		if err := os.Remove(full); err != nil && !errors.Is(err, fs.ErrNotExist) {
