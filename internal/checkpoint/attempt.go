@@ -76,7 +76,9 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err != nil {
 		return nil, err
 	}
-	ended, err := c.dispatch(ctx, id, a.Number, dir, timeout, command)
+	watched, stop := run.WithParent(ctx)
+	defer stop()
+	ended, err := c.dispatch(watched, id, a.Number, dir, timeout, command)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +89,8 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if a.Notes, err = g.putInOrder(after, a.Number); err != nil {
 		return nil, fmt.Errorf("put the repository in order: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
-		return nil, context.Cause(ctx)
+	if watched.Err() != nil {
+		return nil, context.Cause(watched)
 	}
 	if err := c.weigh(ctx, a, ended, command[0], dir); err != nil {
 		return nil, err
@@ -142,9 +144,7 @@ func (c *Checkpoint) dispatch(ctx context.Context, id string, number int, dir st
 		ID:  fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), number, os.Getpid()),
 		Env: run.Environment(withoutToolkit(c.environ), "RALPH_REQ="+id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT="+c.ReportPath()),
 	}
-	watched, stop := run.WithParent(ctx)
-	defer stop()
-	ended, err := agent.Run(watched)
+	ended, err := agent.Run(ctx)
 	if err != nil {
 		return ended, err
 	}

@@ -17,12 +17,15 @@ import (
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/nearest"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/plain"
 	"ralph-loop/internal/spec"
 )
 
 const orderName = "ralph-order"
+
+var orderVerbs = []string{"list", "next", "ready", "layers", "check", "why", "show"}
 
 // Order runs ralph-order.
 func Order(p *Process, doc string, args []string) int {
@@ -97,6 +100,11 @@ func (o *orderProgram) askSpec(c *urfave.Context, usage string, formats ...strin
 
 func (o *orderProgram) list(c *urfave.Context) error {
 	q, err := o.askSpec(c, "ralph-order [--all] [--format F] [-z] [list] [SPEC]", "text", "tsv", "json", "dot", "mermaid")
+	if errors.Is(err, fs.ErrNotExist) && c.Args().Len() == 1 && !strings.ContainsAny(c.Args().First(), "./\\") {
+		if verb := nearest.Word(c.Args().First(), orderVerbs); verb != "" {
+			return exit.Misuse(fmt.Sprintf("did you mean %q?", verb), "%q is neither a verb nor a file", c.Args().First())
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -334,7 +342,7 @@ func (p *Process) readInput(ctx context.Context, path string, limit int64) ([]by
 	case r := <-done:
 		switch {
 		case errors.Is(r.err, fs.ErrNotExist):
-			return nil, exit.Fail("name a specification, or set RALPH_SPEC", "%q does not exist", path)
+			return nil, exit.Fail("name a specification, or set RALPH_SPEC", "read %q: %w", path, fs.ErrNotExist)
 		case r.err != nil:
 			return nil, exit.Fail("", "read %q: %w", path, r.err)
 		}

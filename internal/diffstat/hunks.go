@@ -16,18 +16,19 @@ import (
 // A hunk is a place where a file changed: lines are counted from 1, and an empty side has a count of 0.
 type hunk struct{ oldStart, oldLines, newStart, newLines int }
 
-// countHunks counts the files that git takes for binary (an attribute, UTF-16) though they are text, and splits those
-// that hold test code inside.
-func countHunks(ctx context.Context, repo *git.Repo, files []File, uncounted map[int]bool) ([]File, error) {
+// countHunks counts the files that both trees have, and splits those that hold test code inside.
+func countHunks(ctx context.Context, repo *git.Repo, files []File) ([]File, error) {
 	var want []int
 	marks := map[int]*rustMarks{}
 	for i, f := range files {
-		again := uncounted[i] && f.Reason != submodule && f.Reason != binary
-		rust := strings.HasSuffix(f.Path, ".rs") && f.Class == Implementation && (again || f.Added > 0 || f.Removed > 0)
+		if !f.hasLines() || f.OldBlob == f.NewBlob {
+			continue
+		}
+		rust := strings.HasSuffix(f.Path, ".rs") && f.Class == Implementation
 		if rust {
 			marks[i] = &rustMarks{}
 		}
-		if again || rust {
+		if rust || f.OldBlob != "" && f.NewBlob != "" {
 			want = append(want, i)
 		}
 	}
@@ -40,7 +41,7 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File, uncounted map
 	inTests := map[int]*File{}
 	err := diffPairs(ctx, repo, files, want, func(i int, h hunk) {
 		f := &files[i]
-		if uncounted[i] {
+		if f.OldBlob != "" && f.NewBlob != "" {
 			f.Added += h.newLines
 			f.Removed += h.oldLines
 		}
@@ -102,24 +103,7 @@ func diffPairs(ctx context.Context, repo *git.Repo, files []File, want []int, ea
 	}
 	args := append([]string{"diff-tree", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "--no-renames"}, options...)
 	args = append(args, "--end-of-options", strings.TrimSpace(string(oldTree)), strings.TrimSpace(string(newTree)))
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	pr, pw := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := repo.Do(ctx, nil, pw, args...)
-		pw.CloseWithError(err)
-		done <- err
-	}()
-	err = readPatch(pr, each)
-	if err != nil {
-		cancel()
-	}
-	pr.Close()
-	if ended := <-done; err == nil || ended != nil && !errors.Is(ended, context.Canceled) {
-		err = ended
-	}
-	return err
+	return repo.Stream(ctx, nil, func(patch io.Reader) error { return readPatch(patch, each) }, args...)
 }
 
 func nonNil(b []byte) []byte { return append([]byte{}, b...) }

@@ -12,7 +12,7 @@ import (
 
 // work is a real repository to commit to.
 type work struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	env  []string
 	repo *git.Repo
@@ -60,7 +60,7 @@ const hostile = `
 	diff = /bin/false
 `
 
-func newWork(t *testing.T, config string, initArgs ...string) *work {
+func newWork(t testing.TB, config string, initArgs ...string) *work {
 	t.Helper()
 	home := t.TempDir()
 	attributes := filepath.Join(home, "attributes")
@@ -97,7 +97,7 @@ func (w *work) write(path, text string) {
 	write(w.t, full, text)
 }
 
-func write(t *testing.T, path, text string) {
+func write(t testing.TB, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 		t.Fatal(err)

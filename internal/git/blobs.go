@@ -6,8 +6,37 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 )
+
+// Stream runs git and hands what it prints to read as it comes, through a pipe of the system's: nothing is held in
+// memory. When read returns before the end, git is ended.
+func (r *Repo) Stream(ctx context.Context, stdin io.Reader, read func(io.Reader) error, args ...string) error {
+	pr, pw, err := os.Pipe()
+	if err != nil {
+		return fmt.Errorf("git %s: %w", verb(args), err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		err := r.Do(ctx, stdin, pw, args...)
+		pw.Close()
+		done <- err
+	}()
+	err = read(pr)
+	if err != nil {
+		cancel()
+	}
+	pr.Close()
+	ended := <-done
+	// That git was cut off explains a read error; that we cut it off explains git's.
+	if code := CodeOf(ended); err == nil || code > 0 {
+		return ended
+	}
+	return err
+}
 
 // Blobs hands the content of each object of ids to each, in that order, through one process. What each does not read
 // of data is passed over, so memory does not grow with a blob. It stops at the first error.
@@ -15,24 +44,9 @@ func (r *Repo) Blobs(ctx context.Context, ids []string, each func(i int, data io
 	if len(ids) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	pr, pw := io.Pipe()
-	done := make(chan error, 1)
-	go func() {
-		err := r.Do(ctx, strings.NewReader(strings.Join(ids, "\n")+"\n"), pw, "cat-file", "--batch", "--buffer")
-		pw.CloseWithError(err)
-		done <- err
-	}()
-	err := readBlobs(bufio.NewReaderSize(pr, 64<<10), ids, each)
-	if err != nil {
-		cancel()
-	}
-	pr.Close()
-	if ended := <-done; err == nil {
-		err = ended
-	}
-	return err
+	return r.Stream(ctx, strings.NewReader(strings.Join(ids, "\n")+"\n"), func(out io.Reader) error {
+		return readBlobs(bufio.NewReaderSize(out, 64<<10), ids, each)
+	}, "cat-file", "--batch", "--buffer")
 }
 
 func readBlobs(in *bufio.Reader, ids []string, each func(i int, data io.Reader, size int64) error) error {

@@ -74,11 +74,9 @@ func (r *reader) addCriterion(req *Requirement, at *yaml.Node, id, text string) 
 		r.refuse(at, "say what must hold, under \"criteria\"", "criterion %q has no text", id)
 		return
 	}
-	for _, c := range req.Criteria {
-		if id != "" && c.ID == id {
-			r.refuse(at, "give each criterion its own id", "duplicate criterion %q in requirement %q", id, req.ID)
-			return
-		}
+	if id != "" && !req.acIDs.add(id) {
+		r.refuse(at, "give each criterion its own id", "duplicate criterion %q in requirement %q", id, req.ID)
+		return
 	}
 	req.Criteria = append(req.Criteria, Criterion{ID: id, Text: text})
 }
@@ -190,6 +188,7 @@ func (r *reader) separateCriteria(p pair) {
 		return
 	}
 	var suggest *Suggester
+	apart := map[*Requirement]*strings.Builder{}
 	for _, item := range list.Content {
 		owner, at := "", item
 		if v := follow(item); v.Kind == yaml.MappingNode {
@@ -211,13 +210,19 @@ func (r *reader) separateCriteria(p pair) {
 		default:
 			r.criterion(req, item)
 			req.criteria = append(req.criteria, item)
-			r.appendCriterion(req, list, item)
+			if apart[req] == nil {
+				apart[req] = &strings.Builder{}
+			}
+			r.writeCriterion(apart[req], list, item)
 		}
+	}
+	for req, text := range apart {
+		req.Source = endLine(req.Source) + text.String()
 	}
 }
 
-// appendCriterion adds a criterion's own lines to the source of its requirement, below a comment that says whence.
-func (r *reader) appendCriterion(req *Requirement, list, item *yaml.Node) {
+// writeCriterion writes a criterion's own lines, below a comment that says whence.
+func (r *reader) writeCriterion(b *strings.Builder, list, item *yaml.Node) {
 	var text string
 	line := item.Line
 	if list.Style&yaml.FlowStyle != 0 {
@@ -228,7 +233,7 @@ func (r *reader) appendCriterion(req *Requirement, list, item *yaml.Node) {
 		line, column = r.src.dash(item)
 		text = r.src.lines(r.src.region(line, column, item))
 	}
-	req.Source = endLine(req.Source) + fmt.Sprintf("# its acceptance criterion from line %d:\n", r.src.place(line, 1).Line) + text
+	fmt.Fprintf(b, "# its acceptance criterion from line %d:\n%s", r.src.place(line, 1).Line, endLine(text))
 }
 
 func (s *Spec) ids() []string {

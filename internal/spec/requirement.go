@@ -118,17 +118,40 @@ func (r *reader) dependsOn(req *Requirement, p pair) {
 	if v.Kind == yaml.SequenceNode {
 		items = v.Content
 	}
+	var seen textSet
 	for _, item := range items {
 		switch id := follow(item); {
 		case id.Kind != yaml.ScalarNode:
 			r.refuse(item, "write a list of ids, such as [REQ-001, REQ-002]", "a dependency of %q is not an id", req.ID)
 		case id.Value == "":
 			r.refuse(item, "name the requirement, or take the entry out", "a dependency of %q is empty", req.ID)
-		case !slices.Contains(req.DependsOn, id.Value):
+		case seen.add(id.Value):
 			req.DependsOn = append(req.DependsOn, id.Value)
 			req.DependsOnAt = append(req.DependsOnAt, r.src.place(item.Line, item.Column))
 		}
 	}
+}
+
+// textSet is a set of texts that stays a list while it is small.
+type textSet struct {
+	few  []string
+	many map[string]bool
+}
+
+// add reports whether the text is new.
+func (s *textSet) add(text string) bool {
+	if s.many[text] || slices.Contains(s.few, text) {
+		return false
+	}
+	switch {
+	case s.many != nil:
+		s.many[text] = true
+	case len(s.few) < fewKeys:
+		s.few = append(s.few, text)
+	default:
+		s.many = map[string]bool{text: true}
+	}
+	return true
 }
 
 // text is the value of a key that holds one text, "" for none.

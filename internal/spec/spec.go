@@ -60,6 +60,7 @@ type Requirement struct {
 	idLine   int          // where the id stands
 	node     *yaml.Node   // its mapping
 	criteria []*yaml.Node // its items of the separate list of criteria
+	acIDs    textSet      // of its criteria
 }
 
 // Hash is the SHA-256, in hexadecimal, of the decoded requirement: all its keys, unknown ones too, in sorted order,
