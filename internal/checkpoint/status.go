@@ -58,7 +58,7 @@ func (c *Checkpoint) Status() (*StatusObject, error) {
 	n := p.Counts()
 	s := &StatusObject{
 		SkillName: "ralph-loop", Version: "2.0.0", Source: p.Specification, TopologyOrder: p.Order,
-		Requirements: RequirementCounts{n.Total, n.Done, n.Pending, n.Blocked, n.Skipped},
+		Requirements: RequirementCounts(n),
 		Learnings:    LearningTexts{Permanent: []string{}, Contextual: []string{}},
 		Status:       p.Req.Status, CheckpointAt: p.CheckpointAt.UTC().Format("2006-01-02T15:04:05Z"),
 		Iteration: p.Iteration, MaxIterations: p.MaxIterations,
@@ -142,6 +142,9 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 	if p.Cost.Estimated {
 		estimated = " (partly estimated)"
 	}
+	if skips := c.skips(); skips > 0 {
+		fmt.Fprintf(w, "\nThe gate was switched off %d times (RALPH_SKIP=1): %s\n", skips, filepath.Join(c.repo.StateDir(), "skips.log"))
+	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
 		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, p.Req.Status)
 	return err
@@ -211,15 +214,11 @@ func shellWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// readSkips are the commits for which a person switched the gate off.
-func (c *Checkpoint) readSkips() []string {
+// skips is how many commits a person made with the gate switched off.
+func (c *Checkpoint) skips() int {
 	data, err := os.ReadFile(filepath.Join(c.repo.StateDir(), "skips.log"))
 	if err != nil {
-		return nil
+		return 0
 	}
-	var lines []string
-	for line := range strings.Lines(string(data)) {
-		lines = append(lines, strings.TrimSpace(line))
-	}
-	return lines
+	return strings.Count(string(data), "\n")
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -104,13 +103,6 @@ func (r *Repo) File(ctx context.Context, rev, path string) (data []byte, ok bool
 func (r *Repo) Store(ctx context.Context, data []byte) (string, error) {
 	out, err := r.Input(ctx, data, "hash-object", "-w", "--stdin")
 	return strings.TrimSpace(string(out)), err
-}
-
-// StoreFrom is Store for a stream.
-func (r *Repo) StoreFrom(ctx context.Context, data io.Reader) (string, error) {
-	var out bytes.Buffer
-	err := r.Do(ctx, data, &out, "hash-object", "-w", "--stdin")
-	return strings.TrimSpace(out.String()), err
 }
 
 // IsAncestor reports whether commit a is b or one of b's ancestors.

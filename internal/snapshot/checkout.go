@@ -172,13 +172,14 @@ func (c *Copy) freshSettings(ctx context.Context, want *contents) error {
 // git whose gate was killed may live a moment longer.
 func (c *Copy) unlockIndex(ctx context.Context) error {
 	name := c.index + ".lock"
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for range 150 { // three seconds
 		if _, err := os.Lstat(name); errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		time.Sleep(20 * time.Millisecond)
 	}
 	return os.Remove(name)
 }
