@@ -37,7 +37,8 @@
 //	           move to .sprint-state/ralph-loop/agents-archive/ when the file has more than 500 lines: those older than
 //	           six months, then the oldest
 //	  archive  only the moving
-//	  show     a person's text whole, then the newest sections within 800 tokens
+//	  show     a person's text whole, then the newest sections within 800 tokens, without the permanent learnings, which
+//	           context prints
 //	         What a person wrote is never changed. A link is followed if it leads to a file in the worktree.
 //
 // An agent at work on a requirement is refused what would change learnings or AGENTS.md: it has its report for that.

@@ -265,7 +265,7 @@ func TestShow(t *testing.T) {
 		s.Date = day("2026-01-01").AddDate(0, 0, i)
 		data = must(t, data, s)
 	}
-	got, err := Show(data, 0)
+	got, err := Show(data, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,11 +275,16 @@ func TestShow(t *testing.T) {
 	if !strings.Contains(got, "older sections are in AGENTS.md)") || len(got) > 4*ShownTokens+400 {
 		t.Errorf("%d bytes shown", len(got))
 	}
-	small, err := Show([]byte(strings.Repeat("a line of mine\n", 1000)), 100)
+	// What the prompt says elsewhere is not said again, nor a heading over nothing.
+	two := must(t, must(t, nil, section("REQ-001")), Section{ID: "REQ-002", Title: "x", Date: day("2026-05-08"), Learnings: []string{"rule <!-- 2"}})
+	if got, err := Show(two, 0, []string{"rule of REQ-001", "rule <!-- 2"}); err != nil || got != "## ralph-loop: [REQ-001 Tags on a book] (auto-added)\nTags of REQ-001 are stored sorted in `internal/shelf`.\n" {
+		t.Errorf("shown %q, %v", got, err)
+	}
+	small, err := Show([]byte(strings.Repeat("a line of mine\n", 1000)), 100, nil)
 	if err != nil || len(small) > 440 || !strings.HasSuffix(small, "(cut here; AGENTS.md has more: read it)\n") {
 		t.Errorf("%d bytes: %q, %v", len(small), small, err)
 	}
-	if none, err := Show(nil, 0); none != "" || err != nil {
+	if none, err := Show(nil, 0, nil); none != "" || err != nil {
 		t.Errorf("%q, %v", none, err)
 	}
 }

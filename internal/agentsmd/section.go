@@ -27,7 +27,7 @@ func (s Section) label() string {
 func (s Section) body(known map[string]bool) []string {
 	var learned []string
 	for _, l := range s.Learnings {
-		line := learnedBullet + defused(excerpt.Line(l, maxLineBytes))
+		line := learnedLine(l)
 		if key := saying(line); key != "" && !known[key] {
 			known[key] = true
 			learned = append(learned, line)
@@ -43,6 +43,9 @@ func (s Section) body(known map[string]bool) []string {
 	}
 	return append(addition, learned...)
 }
+
+// learnedLine is a learning as a section's bullet.
+func learnedLine(l string) string { return learnedBullet + defused(excerpt.Line(l, maxLineBytes)) }
 
 var (
 	atxHeading  = regexp.MustCompile(`^\s{0,3}#{1,6}(\s+|$)`)

@@ -14,8 +14,9 @@ const ShownTokens = 800
 
 // Show is the file as a prompt holds it: a person's text whole, then the sections, the newest first, without their
 // comments and whole or not at all, within ShownTokens. most bounds everything in tokens, 0 or less is no bound; what
-// it leaves out is said: sections first, then the end of a person's text.
-func Show(data []byte, most int) (string, error) {
+// it leaves out is said: sections first, then the end of a person's text. told are learnings that the prompt holds
+// elsewhere: they are left out, and so is a section that says nothing else.
+func Show(data []byte, most int, told []string) (string, error) {
 	sections, err := Sections(data)
 	if err != nil {
 		return "", err
@@ -40,9 +41,16 @@ func Show(data []byte, most int) (string, error) {
 	newest := slices.Clone(sections)
 	slices.Reverse(newest)
 	slices.SortStableFunc(newest, func(a, b Found) int { return b.Date.Compare(a.Date) })
+	known := map[string]bool{}
+	for _, l := range told {
+		known[learnedLine(l)] = true
+	}
 	left := 0
 	for _, f := range newest {
-		text := f.inner()
+		text := f.inner(known)
+		if text == "" {
+			continue
+		}
 		if n := spec.Tokens(text) + 1; n <= room {
 			room -= n
 			if b.Len() > 0 {
@@ -59,12 +67,22 @@ func Show(data []byte, most int) (string, error) {
 	return b.String(), nil
 }
 
-// inner is a section's text between its comments.
-func (f Found) inner() string {
-	text := strings.ReplaceAll(f.Text, "\r\n", "\n")
-	_, text, _ = strings.Cut(text, "\n")
-	at := strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")
-	return strings.ToValidUTF8(text[:at+1], "\uFFFD")
+// inner is a section's text between its comments without the lines that are known; "" if only its heading is left.
+func (f Found) inner(known map[string]bool) string {
+	var b strings.Builder
+	said := false
+	for line := range strings.Lines(strings.ToValidUTF8(strings.ReplaceAll(f.Text, "\r\n", "\n"), "\uFFFD")) {
+		text := strings.TrimSuffix(line, "\n")
+		if looksLikeMarker.MatchString(text) || known[text] {
+			continue
+		}
+		said = said || !heading.MatchString(text)
+		b.WriteString(line)
+	}
+	if !said {
+		return ""
+	}
+	return b.String()
 }
 
 // head is as many whole lines of a text as most tokens hold.

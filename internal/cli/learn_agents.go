@@ -241,14 +241,22 @@ func (l *learnProgram) agentsArchive(c *urfave.Context) error {
 }
 
 func (l *learnProgram) agentsShow(c *urfave.Context) error {
-	_, file, _, err := l.agentsFile(c, "ralph-learn agents show [--max-tokens N]", 0)
+	place, file, _, err := l.agentsFile(c, "ralph-learn agents show [--max-tokens N]", 0)
 	if err != nil {
 		return err
 	}
 	if c.IsSet("max-tokens") && c.Int("max-tokens") <= 0 {
 		return nil
 	}
-	text, err := agentsmd.Show(file.Data, c.Int("max-tokens"))
+	w, err := place.windows()
+	if err != nil {
+		return err
+	}
+	var told []string
+	for _, p := range w.Permanent {
+		told = append(told, p.Pattern)
+	}
+	text, err := agentsmd.Show(file.Data, c.Int("max-tokens"), told)
 	if err != nil {
 		return refused(err)
 	}

@@ -94,7 +94,7 @@ func isHan(r rune) bool {
 
 // isName tells a path, an identifier or an abbreviation from a word of the language.
 func isName(w string) bool {
-	if strings.ContainsAny(w, "/_$.:") || strings.Contains(w, "://") {
+	if strings.ContainsAny(w, "/_$.:") {
 		return true
 	}
 	upper, lower, digit := 0, 0, 0

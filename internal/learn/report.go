@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -266,7 +267,7 @@ func (p *reportParser) each(n *yaml.Node, known []string, take func(key string, 
 		switch {
 		case seen[key]:
 			p.warn(n.Content[i], "key %q stands twice: the second is left out", word)
-		case !isOne(known, key):
+		case !slices.Contains(known, key):
 			if meant := nearest.Word(word, known); meant != "" {
 				p.warn(n.Content[i], "unknown key %q: did you mean %s?", word, meant)
 			} else {
@@ -277,15 +278,6 @@ func (p *reportParser) each(n *yaml.Node, known []string, take func(key string, 
 		}
 		seen[key] = true
 	}
-}
-
-func isOne(words []string, word string) bool {
-	for _, w := range words {
-		if w == word {
-			return true
-		}
-	}
-	return false
 }
 
 // list is the items of a list; one item alone is a list of one, null an empty one.
