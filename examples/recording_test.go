@@ -1,60 +1,77 @@
-// Package examples holds no code: the test beside this comment keeps the
-// recorded agent honest. It judges every attempt with git and the go command
-// alone, without any part of the toolkit, so that it can also be held against
-// what the gate says.
+// Package examples holds no code: its tests judge every recorded attempt by
+// the gate, as the loop does, and watch the demo.
 package examples
 
 import (
-	"bufio"
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/spec"
 )
 
 // attempt is one recorded attempt and what must come of it.
 type attempt struct {
 	req, n string
-	fails  string // the one check that refuses it, "" for none
+	fails  string // the layers that refuse it, with their results; "" for none
+	says   string // what the gate prints of the reason
 	cause  string // the file that holds the cause; without it the attempt passes
 	lacks  string // or the file of the next attempt that is lacking
 }
+
+// noBuild is what the gate says of a tree that does not compile: no test can
+// run, and without tests nothing is known of their coverage.
+const noBuild = "L1 fail, L2 fail, L3 error"
 
 // queue is the order in which the loop takes the attempts up. REQ-007 is given
 // up after its third, and skipped before REQ-008.
 var queue = []attempt{
 	{req: "REQ-001", n: "1"},
-	{req: "REQ-007", n: "1", fails: "L2", cause: "30-own-test-fails.patch"},
-	{req: "REQ-007", n: "2", fails: "L1", cause: "30-does-not-compile.patch"},
-	{req: "REQ-007", n: "3", fails: "L1b", cause: "30-drops-own-tests.patch"},
-	{req: "REQ-005", n: "1", fails: "integrity", cause: "30-skips-existing-test.patch"},
+	{req: "REQ-007", n: "1", fails: "L2 fail", cause: "30-own-test-fails.patch",
+		says: `internal/shelf/isbn_test.go:28: TestISBNIsStoredAs13Digits/10_with_X: ISBN: "", isbn: the check digit of "0-8044-2957-X" is wrong`},
+	{req: "REQ-007", n: "2", fails: noBuild, cause: "30-does-not-compile.patch",
+		says: "internal/shelf/isbn_digits.go:5: check13 redeclared in this block"},
+	{req: "REQ-007", n: "3", fails: "L1b fail", cause: "30-drops-own-tests.patch",
+		says: "18 of 78 added lines are tests (23.07 %), 40 % wanted"},
+	{req: "REQ-005", n: "1", fails: "integrity fail", cause: "30-skips-existing-test.patch",
+		says: "internal/web/api_test.go:118: TestRemoveAnswersWithoutABody skips where it did not before"},
 	{req: "REQ-005", n: "2"},
-	{req: "REQ-002", n: "1", fails: "L1b", lacks: "REQ-002/2/10-tests.patch"},
+	{req: "REQ-002", n: "1", fails: "L1b fail", lacks: "REQ-002/2/10-tests.patch",
+		says: "0 of 85 added lines are tests (0.00 %), 40 % wanted"},
 	{req: "REQ-002", n: "2"},
-	{req: "REQ-003", n: "1", fails: "L3", cause: "30-lowers-coverage.patch"},
+	{req: "REQ-003", n: "1", fails: "L3 fail", cause: "30-lowers-coverage.patch",
+		says: "278 of 373 covered (74.53 %), 80 % wanted"},
 	{req: "REQ-003", n: "2"},
-	{req: "REQ-006", n: "1", fails: "L0", cause: "30-edits-threshold.patch"},
+	{req: "REQ-006", n: "1", fails: "L0 fail", cause: "30-edits-threshold.patch",
+		says: "ralph.yaml: the gate's own configuration"},
 	{req: "REQ-006", n: "2"},
-	{req: "REQ-004", n: "1", fails: "L1", cause: "30-does-not-compile.patch"},
-	{req: "REQ-004", n: "2", fails: "L2", cause: "30-breaks-earlier-requirement.patch"},
+	{req: "REQ-004", n: "1", fails: noBuild, cause: "30-does-not-compile.patch",
+		says: "internal/web/filename.go:7: undefined: strings.ToASCII"},
+	{req: "REQ-004", n: "2", fails: "L2 fail", cause: "30-breaks-earlier-requirement.patch",
+		says: "internal/web/filter_test.go:56: regression: TestListFilters/author=herbert: "},
 	{req: "REQ-004", n: "3"},
 	{req: "REQ-008", n: "1"},
 	{req: "REQ-009", n: "1"},
 }
 
-// strays are causes that are put into the attempt of req that would pass.
-var strays = []struct{ req, cause, fails string }{
-	{"REQ-001", "REQ-005/1/30-skips-existing-test.patch", "integrity"},
-	{"REQ-001", "REQ-003/1/30-lowers-coverage.patch", "L3"},
-	{"REQ-001", "REQ-004/1/30-does-not-compile.patch", "L1"},
-	{"REQ-001", "REQ-006/1/30-edits-threshold.patch", "L0"},
-	{"REQ-006", "REQ-003/1/30-lowers-coverage.patch", "L3"},
-	{"REQ-008", "REQ-004/2/30-breaks-earlier-requirement.patch", "L2"},
+// strays are causes that are put into the attempt of another requirement that
+// would pass. A cause of "" leaves out the file instead.
+var strays = []struct{ req, cause, without, fails, says string }{
+	{"REQ-001", "REQ-005/1/30-skips-existing-test.patch", "", "integrity fail", "TestRemoveAnswersWithoutABody skips"},
+	{"REQ-001", "REQ-003/1/30-lowers-coverage.patch", "", "L3 fail", "80 % wanted"},
+	{"REQ-001", "REQ-004/1/30-does-not-compile.patch", "", noBuild, "undefined: strings.ToASCII"},
+	{"REQ-001", "REQ-006/1/30-edits-threshold.patch", "", "L0 fail", "ralph.yaml"},
+	{"REQ-008", "REQ-004/2/30-breaks-earlier-requirement.patch", "", "L2 fail", "regression: TestListFilters"},
+	{"REQ-009", "", "10-tests.patch", "L1b fail", "0 of 27 added lines are tests"},
 }
 
 func TestEachAttemptIsRefusedForItsOneCause(t *testing.T) {
@@ -74,20 +91,25 @@ func TestEachAttemptIsRefusedForItsOneCause(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.replay(without, a)
-				p.want("without its cause", "")
+				p.want("without its cause", a, gate.Layers, "", "")
 				p.put(before)
 			}
 			for _, stray := range strays {
-				if stray.req == a.req && a.fails == "" {
-					with := p.copyOf(recorded)
-					p.copyFile(filepath.Join(recorded, stray.cause), filepath.Join(with, a.req, a.n))
-					p.replay(with, a)
-					p.want("with "+stray.cause, stray.fails)
-					p.put(before)
+				if stray.req != a.req {
+					continue
 				}
+				with := p.copyOf(recorded)
+				if stray.cause != "" {
+					p.copyFile(filepath.Join(recorded, stray.cause), filepath.Join(with, a.req, a.n))
+				} else if err := os.Remove(filepath.Join(with, a.req, a.n, stray.without)); err != nil {
+					t.Fatal(err)
+				}
+				p.replay(with, a)
+				p.want("with "+stray.cause+", without "+stray.without, a, upTo(stray.fails), stray.fails, stray.says)
+				p.put(before)
 			}
 			p.replay(recorded, a)
-			p.want("as recorded", a.fails)
+			p.want("as recorded", a, gate.Layers, a.fails, a.says)
 			switch {
 			case a.fails == "":
 				p.git("commit", "-q", "-m", a.req)
@@ -99,7 +121,8 @@ func TestEachAttemptIsRefusedForItsOneCause(t *testing.T) {
 }
 
 // A person may mend REQ-007, or a test may take its cause out: what is recorded
-// for the others must fit then too.
+// for the others must fit then too, and the causes of REQ-007's refusals get
+// another's attempt refused.
 func TestTheOthersFitWhenREQ007IsDone(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -110,6 +133,16 @@ func TestTheOthersFitWhenREQ007IsDone(t *testing.T) {
 	for i, a := range queue {
 		if a.req == "REQ-007" && a.n != "1" {
 			continue
+		}
+		if a.req == "REQ-005" && a.n == "2" {
+			for cause, fails := range map[string]string{"1/30-own-test-fails.patch": "L2 fail", "2/30-does-not-compile.patch": noBuild} {
+				before := p.tree()
+				with := p.copyOf(mended)
+				p.copyFile(filepath.Join("recorded-agent", "REQ-007", cause), filepath.Join(with, a.req, a.n))
+				p.replay(with, a)
+				p.want("with "+cause, a, upTo(fails), fails, "isbn")
+				p.put(before)
+			}
 		}
 		p.replay(mended, a)
 		if i+1 == len(queue) || queue[i+1].req != a.req || a.req == "REQ-007" {
@@ -126,10 +159,11 @@ type project struct {
 	t      *testing.T
 	dir    string
 	env    []string
-	judged map[string]verdict // by HEAD's tree and the tree
+	judged map[string]verdict // by the requirement, HEAD's tree and the tree
 }
 
-// verdict names the checks that refuse a tree, and why.
+// verdict names the layers that refuse a tree, with their results, and what
+// the gate prints.
 type verdict struct{ failed, why string }
 
 func newProject(t *testing.T) *project {
@@ -140,7 +174,7 @@ func newProject(t *testing.T) *project {
 			p.env = append(p.env, v)
 		}
 	}
-	p.env = append(p.env, "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "LC_ALL=C",
+	p.env = append(p.env, "XDG_CACHE_HOME="+t.TempDir(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
 	if err := os.CopyFS(p.dir, os.DirFS("bookshelf")); err != nil {
 		t.Fatal(err)
@@ -236,133 +270,75 @@ func (p *project) replay(recordings string, a attempt) {
 	p.git("add", "-A")
 }
 
-// want compares the checks that refuse the tree, all of them, with those named.
-func (p *project) want(when, fails string) {
+// want compares the layers that refuse the tree, all of them, with those that
+// should, and looks for the reason in what the gate prints.
+func (p *project) want(when string, a attempt, layers []string, fails, says string) {
 	p.t.Helper()
 	// Without its cause, an attempt is mostly what the next one mends it to.
-	key := p.git("rev-parse", "HEAD^{tree}") + p.tree()
+	tree := p.tree()
+	key := a.req + p.git("rev-parse", "HEAD^{tree}") + tree
 	got, known := p.judged[key]
 	if !known {
-		failed, why := p.check()
-		got = verdict{strings.Join(failed, " "), why}
+		got = p.judge(a.req, tree, layers)
 		p.judged[key] = got
 	}
-	if got.failed != fails {
-		p.t.Errorf("%s: refused by %q, want %q\n%s", when, got.failed, fails, got.why)
+	if got.failed != fails || !strings.Contains(got.why, says) {
+		p.t.Errorf("%s: refused by %q, want %q with %q in\n%s", when, got.failed, fails, says, got.why)
 	}
 }
 
-var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+// upTo are the layers up to the last one that should refuse: a cause that the
+// diff alone shows needs no test run.
+func upTo(fails string) []string {
+	last := 0
+	for i, name := range gate.Layers {
+		if strings.Contains(fails, name+" ") {
+			last = i
+		}
+	}
+	return gate.Layers[:last+1]
+}
 
-// check returns the names of the checks that refuse the index against HEAD.
-// L2 needs code that compiles and L3 tests that pass: they are left out where
-// they could only repeat the reason.
-func (p *project) check() (failed []string, why string) {
+// judge asks the gate about a tree as the loop does: against HEAD, for the
+// requirement, by the configuration that HEAD has.
+func (p *project) judge(id, tree string, layers []string) verdict {
 	p.t.Helper()
-	fail := func(name, reason string) {
-		failed = append(failed, name)
-		why += name + ": " + reason + "\n"
-	}
-	if out := p.git("diff", "--cached", "--name-only", "--", "ralph.yaml", "specification.yaml", "AGENTS.md", "go.mod"); out != "" {
-		fail("L0", out)
-	}
-	compiles := true
-	if out, err := p.try("go", "vet", "./..."); err != nil {
-		compiles = false
-		fail("L1", out)
-	} else if out, err := p.try("gofmt", "-l", "."); err != nil || out != "" {
-		fail("L1", "gofmt: "+out)
-	}
-	if tests, all := p.added(); tests*100 < 40*all {
-		fail("L1b", strconv.Itoa(tests)+" of "+strconv.Itoa(all))
-	}
-	if reason := p.weakened(); reason != "" {
-		fail("integrity", reason)
-	}
-	if !compiles {
-		return failed, why
-	}
-	profile := filepath.Join(p.t.TempDir(), "cover.out")
-	if out, err := p.try("go", "test", "-vet=off", "-coverpkg=./...", "-coverprofile="+profile, "./..."); err != nil {
-		fail("L2", out)
-		return failed, why
-	}
-	if covered, total := statements(p.t, profile); covered*100 < 80*total {
-		fail("L3", strconv.Itoa(covered)+" of "+strconv.Itoa(total))
-	}
-	return failed, why
-}
-
-// added counts the added lines of tests, and of all Go files.
-func (p *project) added() (tests, all int) {
-	p.t.Helper()
-	for line := range strings.Lines(p.git("diff", "--cached", "--numstat", "--", "*.go")) {
-		fields := strings.Fields(line)
-		n, err := strconv.Atoi(fields[0])
-		if err != nil {
-			p.t.Fatalf("numstat: %q", line)
-		}
-		all += n
-		if strings.HasSuffix(fields[2], "_test.go") {
-			tests += n
-		}
-	}
-	return tests, all
-}
-
-// weakened says which of HEAD's tests are gone, changed or skipped.
-func (p *project) weakened() string {
-	p.t.Helper()
-	for path := range strings.Lines(p.git("ls-tree", "-r", "--name-only", "HEAD")) {
-		path = strings.TrimSpace(path)
-		if !strings.HasSuffix(path, "_test.go") {
-			continue
-		}
-		now, err := os.ReadFile(filepath.Join(p.dir, path))
-		if err != nil {
-			return path + " is gone"
-		}
-		old := p.git("show", "HEAD:"+path)
-		for _, match := range testFunc.FindAllStringSubmatch(old, -1) {
-			if !strings.Contains(string(now), match[0]) {
-				return match[1] + " is gone"
-			}
-		}
-		if strings.Count(string(now), "t.Skip(") > strings.Count(old, "t.Skip(") {
-			return path + " skips a test"
-		}
-	}
-	return ""
-}
-
-// statements sums a profile in which each block may stand once a test binary.
-func statements(t *testing.T, profile string) (covered, total int) {
-	t.Helper()
-	file, err := os.Open(profile)
+	ctx := context.Background()
+	repo, err := git.Open(ctx, p.dir, p.env)
 	if err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
-	defer file.Close()
-	size, hit := map[string]int{}, map[string]bool{}
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		fields := strings.Fields(lines.Text())
-		if len(fields) != 3 {
-			continue // the mode
+	data, err := os.ReadFile(filepath.Join("bookshelf", "specification.yaml"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	specification, _, err := spec.Read("specification.yaml", data)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	base := strings.TrimSpace(p.git("rev-parse", "HEAD"))
+	config, err := gate.ReadConfig(ctx, repo, base, tree)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	v, err := gate.Run(ctx, gate.Request{
+		Repo: repo, Environ: p.env, Config: config, Base: base, Tree: tree, Requirement: specification.Lookup(id), Only: layers, Now: time.Now,
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if len(v.Layers) != len(layers) {
+		p.t.Fatalf("not every layer was asked: %+v", v.Layers)
+	}
+	var failed []string
+	var why strings.Builder
+	for _, l := range v.Layers {
+		if l.Result == gate.Fail || l.Result == gate.Error {
+			failed = append(failed, l.Name+" "+string(l.Result))
 		}
-		n, err := strconv.Atoi(fields[1])
-		if err != nil {
-			t.Fatalf("profile: %q", lines.Text())
-		}
-		size[fields[0]] = n
-		if fields[2] != "0" {
-			hit[fields[0]] = true
+		if err := l.WriteText(&why, false); err != nil {
+			p.t.Fatal(err)
 		}
 	}
-	for block, n := range size {
-		total += n
-		if hit[block] {
-			covered += n
-		}
-	}
-	return covered, total
+	return verdict{strings.Join(failed, ", "), why.String()}
 }

@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
+	"unicode"
 
 	"ralph-loop/internal/atomicfile"
 )
@@ -106,8 +106,8 @@ func (c *Checkpoint) WriteStatusFile() error {
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data)
 }
 
-// marks are how a status looks in a table.
-var marks = map[Status]string{Done: "✅", Blocked: "🚫", Skipped: "⏭", Pending: "·", InProgress: "▶", Retry: "↻"}
+// marks are how a status looks in a table, each two columns wide.
+var marks = map[Status]string{Done: "✅", Blocked: "🚫", Skipped: "⏭ ", Pending: "· ", InProgress: "▶ ", Retry: "↻ "}
 
 // WriteTable prints the state for people: a line a requirement, then the sums.
 func (c *Checkpoint) WriteTable(w io.Writer) error {
@@ -115,12 +115,11 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 	if p == nil {
 		return errNoRun()
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "REQUIREMENT\tSTATUS\tATTEMPTS\tAGENT\tTOKENS\tCOMMIT\tTITLE OR REASON")
+	rows := [][]string{{"REQUIREMENT", "STATUS", "ATTEMPTS", "AGENT", "TOKENS", "COMMIT", "TITLE OR REASON"}}
 	for _, r := range p.Requirements {
 		mark := marks[r.Status]
 		if mark == "" {
-			mark = "▶"
+			mark = "▶ "
 		}
 		note := ""
 		if req := c.graph.Spec().Lookup(r.ID); req != nil {
@@ -132,9 +131,9 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		case r.Reason != "":
 			note = oneLine(r.Reason)
 		}
-		fmt.Fprintf(tw, "%s\t%s %s\t%s\t%s\t%s\t%s\t%s\n", oneLine(r.ID), mark, r.Status, orDash(r.Attempts), seconds(r.Seconds), orDash(r.Tokens), orText(short(r.Commit)), clip(note, 120))
+		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), orDash(r.Tokens), orText(short(r.Commit)), clip(note, 120)})
 	}
-	if err := tw.Flush(); err != nil {
+	if err := writeColumns(w, rows); err != nil {
 		return err
 	}
 	n := p.Counts()
@@ -146,8 +145,43 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		fmt.Fprintf(w, "\nThe gate was switched off %d times (RALPH_SKIP=1): %s\n", skips, filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
-		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, p.Req.Status)
+		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))
 	return err
+}
+
+// writeColumns prints rows with two spaces between the columns, as wide as a terminal shows them.
+func writeColumns(w io.Writer, rows [][]string) error {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, text := range row {
+			widths[i] = max(widths[i], columns(text))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, text := range row[:len(row)-1] {
+			b.WriteString(text + strings.Repeat(" ", widths[i]-columns(text)+2))
+		}
+		if _, err := fmt.Fprintln(w, b.String()+row[len(row)-1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columns is how many columns of a terminal a text takes: East Asian letters and the marks take two each.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case r == '✅' || r >= 0x1F300 || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul) || r >= 0xFF01 && r <= 0xFF60:
+			n += 2
+		default:
+			n++
+		}
+	}
+	return n
 }
 
 func orDash(n int) string {
@@ -171,8 +205,19 @@ func seconds(s float64) string {
 	return fmt.Sprintf("%.1fs", s)
 }
 
+// runWord is a run's status as a sentence ends with it.
+func runWord(s RunStatus) string {
+	switch s {
+	case Running:
+		return "open"
+	case RolledBack:
+		return "rolled back"
+	}
+	return string(s)
+}
+
 // WriteDecisions prints, where a run waits for its user, what can be decided about each requirement that is blocked by
-// its own failure, as commands.
+// its own failure, as commands to copy. loop is how the user calls the driver.
 func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 	for _, r := range c.p.Requirements {
 		if r.Status != Blocked || len(r.BlockedBy) > 0 {
@@ -186,17 +231,20 @@ func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 		}
 		waiting := ""
 		if len(behind) > 0 {
-			waiting = "; behind it wait " + strings.Join(behind, ", ")
+			waiting = "; behind it wait " + oneLine(strings.Join(behind, ", "))
 		}
-		id := shellWord(r.ID)
-		_, err := fmt.Fprintf(w, "%s is blocked: %s%s\n"+
-			"  %s decide %s retry     three fresh attempts, told of the old failures\n"+
-			"  %s decide %s manual    take your own fix, uncommitted or committed, through the gate\n"+
-			"  %s decide %s skip      leave it out; what waits behind it goes on\n"+
-			"  %s decide %s stop      end the run here\n"+
-			"  %s decide %s rollback  go back to the last commit that passed, and end the run\n",
-			oneLine(r.ID), oneLine(r.Reason), waiting, loop, id, loop, id, loop, id, loop, id, loop, id)
-		if err != nil {
+		id, decide := shellWord(r.ID), shellWord(loop)+" decide "+shellWord(r.ID)
+		if _, err := fmt.Fprintf(w, "\n%s is blocked: %s%s\nDecide, then start the loop again:\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting); err != nil {
+			return err
+		}
+		if err := writeColumns(w, [][]string{
+			{"  ralph-checkpoint failures " + id, "read first why it failed"},
+			{"  " + decide + " retry", fmt.Sprintf("%d fresh attempts, told of the old failures", c.cfg.Agent.Attempts)},
+			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
+			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},
+			{"  " + decide + " stop", "end the run here"},
+			{"  " + decide + " rollback", "go back to the last commit that passed, and end the run"},
+		}); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
 
@@ -130,7 +131,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
 		event, reason = FailLast, fmt.Sprintf("timed out %d times: too large, split it", r.Timeouts+1)
 	case number >= c.cfg.Agent.Attempts:
-		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, firstLine(digest))
+		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
 	if err := c.takeOutSection(ctx); err != nil {
 		return "", err

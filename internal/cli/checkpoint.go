@@ -207,7 +207,7 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Guessed {
 		estimated = ", estimated"
 	}
-	fmt.Fprintf(v.p.Stdout, "agent  %s  %d tokens%s  %.1fs\n", a.Outcome, a.Tokens, estimated, a.Seconds)
+	fmt.Fprintf(v.p.Stdout, "%-9s  %-5s  %-70s  %.2fs\n", "agent", a.Outcome, fmt.Sprintf("%d tokens%s", a.Tokens, estimated), a.Seconds)
 	if a.Changed {
 		return nil
 	}
@@ -398,7 +398,12 @@ func (v *checkpointVerbs) report(c *urfave.Context) error {
 		if err := cp.WriteTable(v.p.Stdout); err != nil {
 			return err
 		}
-		return cp.WriteDecisions(v.p.Stdout, "scripts/ralph-loop")
+		// The driver says how it was called, so that its commands can be copied.
+		loop := v.p.Getenv("RALPH_LOOP")
+		if loop == "" {
+			loop = "ralph-loop"
+		}
+		return cp.WriteDecisions(v.p.Stdout, loop)
 	})
 }
 

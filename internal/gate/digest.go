@@ -12,6 +12,9 @@ const DigestSize = 4 << 10
 // byUse is the order in which the next attempt wants to know what failed: what does not compile explains most.
 var byUse = []string{"L1", "L2", "integrity", "L0", "L1b", "mocks", "L3"}
 
+// DigestOpening begins the first line of every digest; what follows it names the layers.
+const DigestOpening = "The gate refused this tree: "
+
 // Digest is the verdict's failures for the next attempt's prompt: the most useful first, each with its place, at most
 // DigestSize bytes of valid UTF-8. It is empty if the tree passed.
 func (v *Verdict) Digest() string {
@@ -24,11 +27,17 @@ func (v *Verdict) Digest() string {
 	if len(refused) == 0 {
 		return ""
 	}
-	var results []string
-	for _, l := range refused {
-		results = append(results, l.Name+" "+string(l.Result))
+	// The first line must do alone, as the reason of a requirement that is given up: the figures of the first layer, the
+	// names of the others.
+	var others []string
+	for _, l := range refused[1:] {
+		others = append(others, l.Name+" "+string(l.Result))
 	}
-	head := "The gate refused this tree: " + strings.Join(results, ", ") + ".\n"
+	head := DigestOpening + refused[0].Name + ": " + short(refused[0].Summary, 120)
+	if len(others) > 0 {
+		head += "; also " + strings.Join(others, ", ")
+	}
+	head += "\n"
 	room := DigestSize - len(head)
 	said := map[Finding]bool{}
 	var sections []string

@@ -14,7 +14,7 @@ func (l *Layer) WriteText(w io.Writer, colour bool) error {
 	if l.Cached {
 		seconds = "cached"
 	}
-	fmt.Fprintf(&b, "%-9s  %s  %s  %s\n", l.Name, paint(l.Result, colour), short(l.Summary, 500), seconds)
+	fmt.Fprintf(&b, "%-9s  %s  %-70s  %s\n", l.Name, paint(l.Result, colour), short(l.Summary, 500), seconds)
 	for _, f := range l.Findings {
 		b.WriteString("    " + strings.ReplaceAll(clean(f.String()), "\n", "\n    ") + "\n")
 	}

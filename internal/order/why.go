@@ -204,14 +204,14 @@ func (g *Graph) behind(i int32, states States) []string {
 
 func (g *Graph) reason(i int32, states States) string {
 	if reason := states[g.id(i)].Reason; reason != "" {
-		return reason
+		return strings.TrimRight(reason, ".") // it ends a sentence here
 	}
 	return "so says the specification"
 }
 
 func (g *Graph) blockedBecause(i int32, states States) string {
-	if reason := states[g.id(i)].Reason; reason != "" {
-		return fmt.Sprintf("%s (%s)", g.id(i), reason)
+	if states[g.id(i)].Reason != "" {
+		return fmt.Sprintf("%s (%s)", g.id(i), g.reason(i, states))
 	}
 	return g.id(i)
 }

@@ -42,6 +42,8 @@ func TestWhy(t *testing.T) {
 			"REQ-002 is blocked: REQ-002 ← REQ-001, blocked: L2 failed 3 times.\nIt goes on when REQ-001 is done or skipped."},
 		{"recorded as blocked, upstream free again", States{"REQ-001": {Status: spec.Skipped}, "REQ-002": {Status: spec.Blocked, BlockedBy: []string{"REQ-001"}}}, "REQ-002",
 			"REQ-002 is ready: REQ-001 is skipped. It comes after SIDE (layer 2, no priority, line 2).\nWhat depends on it: REQ-003."},
+		{"blocked with a reason that is a sentence", States{"REQ-004": {Status: spec.Blocked, Reason: "no change: it asked."}}, "REQ-005",
+			"REQ-005 is blocked: REQ-005 ← REQ-004, blocked: no change: it asked.\nIt goes on when REQ-004 is done or skipped."},
 		{"done", States{"REQ-001": {Status: spec.Done, Commit: "1a2b3c4"}}, "REQ-001", "REQ-001 is done, in commit 1a2b3c4."},
 		{"done by the file", States{"REQ-001": {Status: spec.Done}}, "REQ-001", "REQ-001 is done; so says the specification."},
 		{"skipped", States{"REQ-001": {Status: spec.Skipped}}, "REQ-001", "REQ-001 is skipped. What depends on it goes on as if it were done."},
