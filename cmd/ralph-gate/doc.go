@@ -39,6 +39,9 @@
 //	L0         protected files, dependency and build folders, nested repositories, files over 5 MB, keys, .env;
 //	           holds a requirement's work back, and is a note on a person's commit
 //	L1b        test lines of all added lines of code: gate.test_ratio, 40 per cent
+//	mocks      Go test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why"
+//	integrity  Go tests that are gone, skipped or weaker than before, and new comments that silence a checker;
+//	           on a person's commit a new "@test-change-justified: why" serves
 //	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
 //	L2         all tests; at least one has to run
 //	L3         coverage of that very run: gate.coverage, 80 per cent

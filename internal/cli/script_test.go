@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -72,6 +73,11 @@ func runScripts(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// A script's home is empty. The go command's cache is shared, or each script would build the standard library.
+	goCache, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Files:         files,
 		UpdateScripts: *update,
@@ -79,6 +85,7 @@ func runScripts(t *testing.T, program string) {
 			home := filepath.Join(env.WorkDir, ".home")
 			env.Setenv(repositoryVariable, repository)
 			env.Setenv("HOME", home)
+			env.Setenv("GOCACHE", strings.TrimSpace(string(goCache)))
 			env.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
 			env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 			env.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, ".gitconfig"))

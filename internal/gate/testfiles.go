@@ -15,7 +15,7 @@ import (
 
 const (
 	mocksVersion     = 1
-	integrityVersion = 1
+	integrityVersion = 2
 )
 
 func (j *judge) mocksKey() inputs {
@@ -25,7 +25,7 @@ func (j *judge) mocksKey() inputs {
 
 func (j *judge) mocks(ctx context.Context) (Layer, error) {
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
-		return f.Status != 'D' && f.Class == diffstat.Test && strings.HasSuffix(f.Path, ".go")
+		return isFile(f.NewMode) && f.Class == diffstat.Test && strings.HasSuffix(f.Path, ".go")
 	})
 	if err != nil {
 		return Layer{}, err
@@ -56,7 +56,7 @@ func (j *judge) integrityKey() inputs {
 
 func (j *judge) integrity(ctx context.Context) (Layer, error) {
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
-		return (f.Class != diffstat.Other || f.Reason != "vendored" && f.Reason != "test data") && (strings.HasSuffix(f.Path, ".go") || strings.HasSuffix(f.From, ".go"))
+		return (strings.HasSuffix(f.Path, ".go") && !lifeless(f)) || strings.HasSuffix(f.From, ".go")
 	})
 	if err != nil {
 		return Layer{}, err
@@ -91,8 +91,11 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 	return l, nil
 }
 
-// changedContents are the changed files that pick accepts, with both sides. A file of more than maxFile bytes is left
-// out: L0 names it.
+// lifeless reports whether a file lies where nothing is compiled: test data, vendored code.
+func lifeless(f diffstat.File) bool { return f.Reason == "vendored" || f.Reason == "test data" }
+
+// changedContents are the changed files that pick accepts, with both sides. What became a link, or was moved to where
+// nothing is compiled, has no after side: it is gone. A file of more than maxFile bytes is left out: L0 names it.
 func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bool) ([]sourceChange, error) {
 	stat, err := j.changed(ctx)
 	if err != nil {
@@ -105,16 +108,21 @@ func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bo
 	tooLarge := map[string]bool{}
 	last := ""
 	for _, f := range stat.Files {
-		if f.Path == last || !pick(f) || f.NewMode == modeGitlink || f.NewMode == modeSymlink {
+		gone := f.NewMode == modeGitlink || f.NewMode == modeSymlink || f.From != "" && lifeless(f)
+		if f.Path == last || !pick(f) || gone && !isFile(f.OldMode) {
 			continue
 		}
 		last = f.Path
 		i := len(files)
-		files = append(files, sourceChange{Path: f.Path, OldPath: f.From})
+		change := sourceChange{Path: f.Path, OldPath: f.From}
+		if gone && f.From != "" {
+			change = sourceChange{Path: f.From}
+		}
+		files = append(files, change)
 		if f.OldBlob != "" && isFile(f.OldMode) {
 			blobs, of, into = append(blobs, f.OldBlob), append(of, i), append(into, func(data []byte) { files[i].Before = data })
 		}
-		if f.NewBlob != "" {
+		if f.NewBlob != "" && !gone {
 			blobs, of, into = append(blobs, f.NewBlob), append(of, i), append(into, func(data []byte) { files[i].After = data })
 		}
 	}
