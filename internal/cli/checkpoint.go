@@ -211,6 +211,11 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Changed {
 		return nil
 	}
+	if out, ok := v.p.Stdout.(interface{ Flush() error }); ok {
+		if err := out.Flush(); err != nil {
+			return err
+		}
+	}
 	fmt.Fprint(v.p.Stderr, a.Digest)
 	if !strings.HasSuffix(a.Digest, "\n") {
 		fmt.Fprintln(v.p.Stderr)
