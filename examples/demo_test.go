@@ -109,7 +109,7 @@ func checkOutput(p *project, output string) {
 		"REQ-007 is blocked after attempt 3",
 		"blocked by REQ-008 ← REQ-007",
 		"REQ-009 is blocked: REQ-009 ← REQ-008 ← REQ-007, blocked: failed 3 times, last: L1b: 18 of 78 added lines are tests (23.07 %), 40 % wanted.\n",
-		"REQ-007 is blocked: failed 3 times, last: L1b: 18 of 78 added lines are tests (23.07 %), 40 % wanted; behind it wait REQ-008, REQ-009\n",
+		"REQ-007 is blocked: failed 3 times, last: L1b: 18 of 78 added lines are tests (23.07 %), 40 % wanted; waiting behind it: REQ-008, REQ-009\n",
 		"\n  ralph-loop decide REQ-007 retry ",
 		"6 of 9 done, 0 pending, 3 blocked, 0 skipped; iteration 7 of 15",
 		"The loop ended with exit code 11: ",

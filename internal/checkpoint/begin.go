@@ -35,6 +35,11 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.refuseUnfinishedGit(ctx); err != nil {
 		return nil, err
 	}
+	if c.p != nil {
+		if err := c.checkBaseline(); err != nil {
+			return nil, err
+		}
+	}
 	continued := c.p != nil && c.p.open()
 	if continued {
 		if err := c.pickUp(ctx); err != nil {
@@ -87,7 +92,7 @@ func (c *Checkpoint) saveBegin(ctx context.Context, p *Progress) error {
 	if err != nil {
 		return err
 	}
-	return c.checkBaseline()
+	return c.writeBaseline(p.Baseline)
 }
 
 // pickUp continues where an open run stopped: a commit that was made and not recorded is found, and the half-done work

@@ -25,7 +25,9 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	}
 	switch what {
 	case "skip":
-		return c.release(ctx, id, DecideSkip, func(r *Requirement) { r.Reason = "skipped by the user: " + strings.TrimSpace(r.Reason) })
+		return c.release(ctx, id, DecideSkip, func(r *Requirement) {
+			r.Reason = strings.TrimSuffix("skipped by the user: "+strings.TrimSpace(r.Reason), ": ")
+		})
 	case "retry":
 		return c.release(ctx, id, DecideRetry, func(r *Requirement) { r.Attempts, r.Timeouts, r.Reason = 0, 0, "" })
 	case "manual":
@@ -191,7 +193,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 	if err := c.repo.SetRef(ctx, "HEAD", target, "ralph-checkpoint: rollback"); err != nil {
 		return err
 	}
-	return c.update(ctx, func(p *Progress) error {
+	err = c.update(ctx, func(p *Progress) error {
 		for _, id := range undone {
 			r := p.Find(id)
 			if err := c.set(r, Reopen); err != nil {
@@ -210,6 +212,10 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 		}
 		return p.move(RunRollback)
 	})
+	if err != nil {
+		return err
+	}
+	return c.writeBaseline(target)
 }
 
 // undoneBy are the requirements whose commits lie between target and head. A commit of anybody else's there refuses the
@@ -278,191 +284,6 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		return err
 	})
 	return status, err
-}
-
-// Recover makes the state anew: from the copy in the git directory where that is whole, else from the commits of the
-// specification's requirements whose trailers hold. accept names requirements whose claims are believed although tree
-// or text do not match any more.
-func (c *Checkpoint) recoverFromTrailers(ctx context.Context, accept []string) (*Progress, []string, error) {
-	head, err := c.repo.Head(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	branch, err := c.repo.Branch(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
-	p := &Progress{Run: newRunID(c.now()), BaseCommit: head, Baseline: head, Branch: branch, MaxIterations: c.cfg.MaxIterations, Specification: c.specRel, Order: c.graph.Order()}
-	claims, err := c.claims(ctx, head)
-	if err != nil {
-		return nil, nil, err
-	}
-	var doubtful []string
-	for _, id := range p.Order {
-		req := c.graph.Spec().Lookup(id)
-		r := &Requirement{ID: id, Status: Pending, SpecHash: req.Hash(), Since: c.stamp()}
-		if cl, ok := claims[oneLine(id)]; ok {
-			switch {
-			case cl.doubt == "" && cl.hash == r.SpecHash, contains(accept, id):
-				r.Status, r.Commit, r.Gate = Done, cl.commit, cl.gate
-				r.Reason = "recovered from its commit"
-			case cl.doubt == "":
-				doubtful = append(doubtful, fmt.Sprintf("%s: its text changed since commit %.12s", id, cl.commit))
-			default:
-				doubtful = append(doubtful, fmt.Sprintf("%s: %s", id, cl.doubt))
-			}
-		}
-		p.Requirements = append(p.Requirements, r)
-	}
-	return p, doubtful, nil
-}
-
-type claim struct{ commit, hash, gate, doubt string }
-
-// claims are what the trailers of head's history say, the newest of an id first; a revert of it casts doubt.
-func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim, error) {
-	out, err := c.repo.Output(ctx, "log", "-z", "--format=%H%x01%T%x01%B", head)
-	if err != nil {
-		return nil, err
-	}
-	claims, reverted := map[string]claim{}, map[string]bool{}
-	for _, record := range nulList(out) {
-		f := strings.SplitN(record, "\x01", 3)
-		if len(f) != 3 {
-			continue
-		}
-		for _, word := range strings.Fields(between(f[2], "This reverts commit ", "\n")) {
-			reverted[strings.TrimSuffix(word, ".")] = true
-		}
-		t := trailersOf(f[2])
-		id := t[TrailerReq]
-		if _, known := claims[id]; id == "" || known {
-			continue
-		}
-		cl := claim{commit: f[0], hash: t[TrailerHash], gate: t[TrailerGate]}
-		switch {
-		case reverted[f[0]]:
-			cl.doubt = fmt.Sprintf("its commit %.12s was reverted", f[0])
-		case t[TrailerTree] != f[1]:
-			cl.doubt = fmt.Sprintf("commit %.12s has another tree than its trailer says: it was rebased, squashed or forged", f[0])
-		}
-		claims[id] = cl
-	}
-	return claims, nil
-}
-
-func between(text, from, to string) string {
-	_, rest, ok := strings.Cut(text, from)
-	if !ok {
-		return ""
-	}
-	rest, _, _ = strings.Cut(rest, to)
-	return rest
-}
-
-// trailersOf reads the last paragraph of a commit message.
-func trailersOf(body string) map[string]string {
-	body = strings.TrimRight(body, "\n")
-	if i := strings.LastIndex(body, "\n\n"); i >= 0 {
-		body = body[i+2:]
-	}
-	t := map[string]string{}
-	for line := range strings.Lines(body) {
-		if key, value, ok := strings.Cut(strings.TrimSpace(line), ": "); ok && strings.HasPrefix(key, "Ralph-") {
-			t[key] = value
-		}
-	}
-	return t
-}
-
-// Recover makes the state usable again. A whole file or copy is taken as it is; else what the history proves. It gives
-// a line about where the state came from, and the claims that it does not believe.
-func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source string, doubtful []string, err error) {
-	for _, id := range accept {
-		if c.graph.Spec().Lookup(id) == nil {
-			return "", nil, exit.Misuse("'ralph-order list --all' shows the ids", "--accept %q is not in %s", id, c.specRel)
-		}
-	}
-	unlock, err := c.store.lock(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	defer unlock()
-	file, fileData, fileErr := read(c.store.path())
-	copied, copyData, copyErr := read(c.store.copy())
-	var p *Progress
-	switch {
-	case fileErr == nil && file != nil && (copied == nil || file.Serial >= copied.Serial) && len(accept) == 0:
-		p, source = file, "the state is whole"
-	case copyErr == nil && copied != nil && len(accept) == 0:
-		p, source = copied, "the copy in the git directory"
-	default:
-		if p, doubtful, err = c.recoverFromTrailers(ctx, accept); err != nil {
-			return "", nil, err
-		}
-		source = "the commits of this branch"
-		if copied != nil {
-			p.Learnings = copied.Learnings
-		}
-	}
-	// What is damaged is kept, for the curious.
-	for name, data := range map[string][]byte{"progress.log": fileData, "copy-of-progress.log": copyData} {
-		if len(data) == 0 || fileErr == nil && copyErr == nil {
-			continue
-		}
-		tree, err := c.treeOfFor(ctx, p, map[string]keptFile{name: {data: data, mode: 0o644}})
-		if err != nil {
-			return "", nil, err
-		}
-		c.say("the damaged %s is kept under %s", name, tree)
-	}
-	if copied != nil && p.Serial < copied.Serial {
-		p.Serial = copied.Serial
-	}
-	if err := p.move(RunRecover); err != nil {
-		return "", nil, err
-	}
-	c.p = p
-	if source == "the commits of this branch" {
-		if err := c.gateRecovered(ctx, p); err != nil {
-			return "", nil, err
-		}
-	}
-	if err := c.rebuildBlocks(p); err != nil {
-		return "", nil, err
-	}
-	if err := c.store.write(p); err != nil {
-		return "", nil, err
-	}
-	return source, doubtful, c.checkBaseline()
-}
-
-func (c *Checkpoint) treeOfFor(ctx context.Context, p *Progress, files map[string]keptFile) (string, error) {
-	c.p = p
-	tree, err := c.treeOf(ctx, files)
-	if err != nil {
-		return "", err
-	}
-	return c.keepTree(ctx, "damaged", "progress", tree, "", "a damaged state")
-}
-
-// gateRecovered believes no claim on a tree that fails.
-func (c *Checkpoint) gateRecovered(ctx context.Context, p *Progress) error {
-	if p.Counts().Done == 0 {
-		return nil
-	}
-	tree, err := c.repo.Tree(ctx, p.Baseline)
-	if err != nil {
-		return err
-	}
-	v, err := c.judge(ctx, p.Baseline, tree, nil, []string{"L1", "L2", "L3"})
-	if err != nil {
-		return fmt.Errorf("gate HEAD: %w", err)
-	}
-	if !v.Passed() {
-		return exit.Refuse("mend HEAD first", "HEAD does not pass the gate, so no claim of its history is believed:\n%s", v.Digest())
-	}
-	return nil
 }
 
 // short is the beginning of a hash for people.

@@ -143,7 +143,8 @@ func legal(r *Requirement) string {
 	}
 	var names []string
 	for _, e := range Events {
-		if _, ok := requirementTable[r.Status][e]; ok {
+		// Only what is blocked from upstream can be freed from there: that case is behind us.
+		if _, ok := requirementTable[r.Status][e]; ok && e != AutoUnblock {
 			names = append(names, string(e))
 		}
 	}

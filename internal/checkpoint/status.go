@@ -231,14 +231,14 @@ func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 		}
 		waiting := ""
 		if len(behind) > 0 {
-			waiting = "; behind it wait " + oneLine(strings.Join(behind, ", "))
+			waiting = "; waiting behind it: " + oneLine(strings.Join(behind, ", "))
 		}
 		id, decide := shellWord(r.ID), shellWord(loop)+" decide "+shellWord(r.ID)
 		if _, err := fmt.Fprintf(w, "\n%s is blocked: %s%s\nDecide, then start the loop again:\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting); err != nil {
 			return err
 		}
 		if err := writeColumns(w, [][]string{
-			{"  ralph-checkpoint failures " + id, "read first why it failed"},
+			{"  ralph-checkpoint failures " + id, "read what each attempt failed on"},
 			{"  " + decide + " retry", fmt.Sprintf("%d fresh attempts, told of the old failures", c.cfg.Agent.Attempts)},
 			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
 			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},

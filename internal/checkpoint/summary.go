@@ -22,12 +22,16 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 		return err
 	}
 	s := &summary{c: c, r: r}
+	asked, infra := !r.Steps.Isolate.IsZero(), ""
+	if !r.Steps.Load.IsZero() {
+		infra = c.p.Req.InfraStatus
+	}
 	fmt.Fprintf(&s.b, "## %s: %s - Execution Summary\n\n**Status**: %s\n", oneLine(id), oneLine(req.Title), s.headline())
 	s.group("Context Isolation",
-		box{!r.Steps.Isolate.IsZero(), "Previous context cleared (each attempt is a new process with a new prompt)"},
-		box{len(c.p.Learnings.Permanent) > 0, fmt.Sprintf("%d permanent learnings offered", len(c.p.Learnings.Permanent))},
-		box{len(c.p.Learnings.Contextual) <= c.cfg.Learn.Window, fmt.Sprintf("%d contextual learnings (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
-		box{!r.Steps.Load.IsZero() && c.p.Req.InfraStatus != "", "Test infrastructure: " + orText(c.p.Req.InfraStatus)})
+		box{asked, "Previous context cleared (each attempt is a new process with a new prompt)"},
+		box{asked && len(c.p.Learnings.Permanent) > 0, fmt.Sprintf("Permanent learnings: %d", len(c.p.Learnings.Permanent))},
+		box{asked && len(c.p.Learnings.Contextual) <= c.cfg.Learn.Window, fmt.Sprintf("Contextual learnings: %d (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
+		box{infra != "", "Test infrastructure: " + orText(infra)})
 	gate := gateFigures(r.Gate)
 	s.group("TDD Compliance",
 		box{gate["L1b"] != "", "Test-first ratio: " + orText(gate["L1b"])},

@@ -1,0 +1,236 @@
+package checkpoint
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/learn"
+	"ralph-loop/internal/order"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares a text with testdata/NAME.golden.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant:\n%s", name, got, want)
+	}
+}
+
+const sixRequirements = `
+requirements:
+  - {id: REQ-001, title: Tags 标签, description: d, acceptance_criteria: [c]}
+  - {id: REQ-002, title: "A <b>filter</b>", description: d, acceptance_criteria: [c]}
+  - {id: REQ-003, title: Export, description: d, acceptance_criteria: [c]}
+  - {id: REQ-004, title: Change, description: d, acceptance_criteria: [c]}
+  - {id: REQ-005, title: ETag, description: d, acceptance_criteria: [c]}
+  - {id: REQ-006, title: ISBN, description: d, depends_on: [REQ-005], acceptance_criteria: [c]}
+`
+
+// inState is a checkpoint in a repository of its own, of six requirements: four done, REQ-005 blocked by its own
+// failure, REQ-006 pending. change makes of it what a test needs.
+func inState(t *testing.T, change func(*Progress)) *Checkpoint {
+	t.Helper()
+	dir, env := t.TempDir(), environ(t)
+	runGit(t, dir, env, "init", "-q", "-b", "main")
+	repo, err := git.Open(t.Context(), dir, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	graph, _, err := order.Read("specification.yaml", []byte(sixRequirements))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Read(config.File, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := Blank(Options{Repo: repo, Config: cfg, Graph: graph, Spec: "specification.yaml", Environ: env,
+		Now: func() time.Time { return time.Date(2026, 5, 8, 10, 30, 0, 0, time.UTC) }, Say: func(string, ...any) {}})
+	at := time.Date(2026, 5, 8, 10, 0, 0, 0, time.UTC)
+	p := &Progress{Run: "r1", Specification: "specification.yaml", Iteration: 5, MaxIterations: 15, CheckpointAt: at.Add(30 * time.Minute), Order: graph.Order(),
+		Req:  ReqProgress{Current: "REQ-005", Status: Running, InfraStatus: "skipped"},
+		Cost: Cost{ReqNumber: 5, Tokens: 300, Cumulative: 4300, Threshold: 200000, Estimated: true},
+		Learnings: learn.Windows{
+			Permanent:  []learn.Permanent{{ID: "L-1", Pattern: "标签只存一种形式", Reqs: []string{"REQ-001"}}},
+			Contextual: []learn.Contextual{{ID: "L-2", Pattern: "Dates are UTC", Req: "REQ-004"}},
+		}}
+	for i, id := range p.Order {
+		r := &Requirement{ID: id, Status: Done, Attempts: 1, Commit: strings.Repeat(string(rune('a'+i)), 40), Tokens: 1000, Seconds: 61.25, Number: i + 1,
+			Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, Learnings: at, State: at}}
+		p.Requirements = append(p.Requirements, r)
+	}
+	blocked, pending := p.Find("REQ-005"), p.Find("REQ-006")
+	*blocked = Requirement{ID: "REQ-005", Status: Blocked, Attempts: 3, Tokens: 300, Seconds: 9, Number: 5,
+		Reason: "failed 3 times, last: L2: 1 failed, 9 passed", Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, State: at}}
+	*pending = Requirement{ID: "REQ-006", Status: Pending}
+	if change != nil {
+		change(p)
+	}
+	p.recount()
+	c.p = p
+	return c
+}
+
+// The object that other programs read, to the byte: 6 requirements, 4 done, 1 pending, 1 blocked, 0 skipped.
+func TestStatusObject(t *testing.T) {
+	s, err := inState(t, nil).Status()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Requirements; n != (RequirementCounts{Total: 6, Done: 4, Pending: 1, Blocked: 1}) {
+		t.Errorf("%+v", n)
+	}
+	if s.Current.RetryCount != 3 {
+		t.Errorf("retry_count %d, want the 3 charged failures", s.Current.RetryCount)
+	}
+	data, err := EncodeStatus(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "status_json", data)
+}
+
+func TestRetryCountIsTheChargedFailures(t *testing.T) {
+	for _, tt := range []struct {
+		r    Requirement
+		want int
+	}{
+		{Requirement{Status: InProgress}, 0}, {Requirement{Status: Retry, Attempts: 2}, 2}, {Requirement{Status: Blocked, Attempts: 3}, 3},
+		{Requirement{Status: Done, Attempts: 1}, 0}, {Requirement{Status: Done, Attempts: 3}, 2}, {Requirement{Status: Done}, 0},
+	} {
+		if got := tt.r.failures(); got != tt.want {
+			t.Errorf("%s after %d attempts: %d, want %d", tt.r.Status, tt.r.Attempts, got, tt.want)
+		}
+	}
+}
+
+func TestTableAndDecisions(t *testing.T) {
+	c := inState(t, func(p *Progress) {
+		p.Req.Status = RunBlocked
+		r := p.Find("REQ-006")
+		r.Status, r.BlockedBy = Blocked, []string{"REQ-005"}
+		p.Find("REQ-003").Status, p.Find("REQ-003").Reason = Skipped, "skipped by the user"
+		p.Find("REQ-004").Status = Retry
+	})
+	var out bytes.Buffer
+	if err := c.WriteTable(&out); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.WriteDecisions(&out, "/my tools/ralph-loop"); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "report_text", out.Bytes())
+}
+
+// Every status has its summary; a box is ticked only for what was seen.
+func TestSummaries(t *testing.T) {
+	for _, tt := range []struct {
+		name, id string
+		change   func(*Progress)
+	}{
+		{"done", "REQ-001", nil},
+		{"retry", "REQ-005", func(p *Progress) {
+			r := p.Find("REQ-005")
+			r.Status, r.Attempts, r.Reason = Retry, 2, ""
+		}},
+		{"blocked", "REQ-005", nil},
+		{"auto_blocked", "REQ-006", func(p *Progress) {
+			r := p.Find("REQ-006")
+			r.Status, r.BlockedBy = Blocked, []string{"REQ-005"}
+		}},
+		{"skipped", "REQ-005", func(p *Progress) {
+			r := p.Find("REQ-005")
+			r.Status, r.Reason = Skipped, "skipped by the user: "+r.Reason
+		}},
+		{"pending", "REQ-006", func(p *Progress) { p.Find("REQ-005").Status = Skipped }},
+		{"in_progress", "REQ-006", func(p *Progress) {
+			p.Find("REQ-005").Status = Skipped
+			r := p.Find("REQ-006")
+			r.Status, r.Number, p.Req.Current = InProgress, 6, "REQ-006"
+			r.Steps.Load = p.CheckpointAt
+		}},
+		{"complete", "REQ-004", func(p *Progress) {
+			p.Find("REQ-005").Status, p.Find("REQ-006").Status = Skipped, Skipped
+		}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var out bytes.Buffer
+			if err := inState(t, tt.change).WriteSummary(&out, tt.id); err != nil {
+				t.Fatal(err)
+			}
+			golden(t, "summary_"+tt.name, out.Bytes())
+		})
+	}
+}
+
+// Each invariant that check asserts, broken alone.
+func TestCheckNamesWhatIsWrong(t *testing.T) {
+	good := inState(t, nil)
+	if wrong, err := good.Check(); err != nil || len(wrong) > 0 {
+		t.Fatalf("a sound state: %v, %q", err, wrong)
+	}
+	for _, tt := range []struct {
+		want   string
+		change func(*Progress)
+	}{
+		{"iteration 16 is beyond max_iterations 15", func(p *Progress) { p.Iteration = 16 }},
+		{`REQ-001 is done and its step "dispatch" was not recorded`, func(p *Progress) { p.Find("REQ-001").Steps.Dispatch = time.Time{} }},
+		{`REQ-001: step "state" comes before step "learnings"`, func(p *Progress) { r := p.Find("REQ-001"); r.Steps.State = r.Steps.State.Add(-time.Hour) }},
+		{"REQ-001 is done and names no commit", func(p *Progress) { p.Find("REQ-001").Commit = "" }},
+		{"REQ-005 is blocked and nobody said why", func(p *Progress) { p.Find("REQ-005").Reason = "" }},
+		{`REQ-006 has the unknown status "lost"`, func(p *Progress) { p.Find("REQ-006").Status = "lost" }},
+		{"REQ-006 is retry and is not the current one", func(p *Progress) { p.Find("REQ-006").Status = Retry }},
+		{"REQ-006 is not in the order", func(p *Progress) { p.Order = p.Order[:5] }},
+		{"REQ-005 stands twice", func(p *Progress) { p.Requirements[5] = p.Requirements[4] }},
+		{"the current requirement REQ-999 is not among them", func(p *Progress) { p.Req.Current = "REQ-999" }},
+		{"the run is completed and 2 requirements are not", func(p *Progress) { p.Req.Status = Completed }},
+	} {
+		wrong, err := inState(t, tt.change).Check()
+		if err != nil || !strings.Contains(strings.Join(wrong, "\n"), tt.want) {
+			t.Errorf("%q is not in %q (%v)", tt.want, wrong, err)
+		}
+	}
+	c := inState(t, nil)
+	c.p.Req.Completed = 5
+	if wrong, _ := c.Check(); len(wrong) != 1 || !strings.HasPrefix(wrong[0], "the sums do not add up: 4 done, 1 pending, 1 blocked, 0 skipped of 6") {
+		t.Errorf("%q", wrong)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "abc": 3, "标签": 4, "✅ done": 7, "🚫 ": 3, "⏭ ": 2, "e\u0301": 1, "ＩＤ": 4, "한글": 4} {
+		if got := columns(text); got != want {
+			t.Errorf("%q: %d columns, want %d", text, got, want)
+		}
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for word, want := range map[string]string{"REQ-001": "REQ-001", "": "''", "-x": "'-x'", "a b": "'a b'", "it's": `'it'\''s'`, "需求": "'需求'", "$(x)": "'$(x)'", "scripts/ralph-loop": "scripts/ralph-loop"} {
+		if got := shellWord(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
+	}
+}
