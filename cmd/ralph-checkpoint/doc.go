@@ -6,7 +6,7 @@
 //	ralph-checkpoint start REQ
 //	ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed
 //	ralph-checkpoint attempt [--timeout D] [--agent NAME] REQ -- COMMAND [ARGUMENT...]
-//	ralph-checkpoint pass [-n] [--digest FILE] REQ
+//	ralph-checkpoint pass [-n|--dry-run] [--digest FILE] REQ
 //	ralph-checkpoint fail [--digest FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback

@@ -176,7 +176,7 @@ func TestReadOnly(t *testing.T) {
 			t.Fatal(err)
 		}
 		child := exec.Command(self, "-test.run=^TestReadOnly$", "-test.v")
-		child.Dir, child.Env = top, append(os.Environ(), otherUser+"="+top, "GOCOVERDIR="+top)
+		child.Dir, child.Env = top, append(os.Environ(), otherUser+"="+top, "GOCOVERDIR="+top, "TMPDIR="+top)
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 		if out, err := child.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestReadOnly") {
 			t.Errorf("%v\n%s", err, out)

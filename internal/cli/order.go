@@ -66,13 +66,25 @@ type question struct {
 	warnings []spec.Problem
 }
 
-// ask reads the specification that the operand names ("" for none) and the states.
+// ask reads the specification that the operand names, "-" for standard input, with its own statuses; or, without one, the
+// repository's with the checkpoint's.
 func (o *orderProgram) ask(c *urfave.Context, operand string) (*question, error) {
-	g, warnings, err := o.graph(c.Context, operand)
+	path, repo := operand, (*git.Repo)(nil)
+	if operand == "" {
+		var err error
+		if path, repo, err = o.usualSpec(c.Context); err != nil {
+			return nil, err
+		}
+	}
+	data, err := o.readInput(c.Context, path, spec.MaxSize)
 	if err != nil {
 		return nil, err
 	}
-	states, err := o.states(c.Context, operand, g.Spec())
+	g, warnings, err := order.Read(path, data)
+	if err != nil {
+		return nil, err
+	}
+	states, err := o.states(repo, g.Spec())
 	if err != nil {
 		return nil, err
 	}
@@ -289,19 +301,6 @@ func requirement(s *spec.Spec, id string) (*spec.Requirement, error) {
 		hint = "'ralph-order list --all' prints the known ids"
 	}
 	return nil, exit.Fail(hint, "%q has no requirement %q", s.Name, id)
-}
-
-// graph reads and orders a specification; operand is its path, "-" for standard input or "" for the usual one.
-func (p *Process) graph(ctx context.Context, operand string) (*order.Graph, []spec.Problem, error) {
-	path, err := p.specPath(ctx, operand)
-	if err != nil {
-		return nil, nil, err
-	}
-	data, err := p.readInput(ctx, path, spec.MaxSize)
-	if err != nil {
-		return nil, nil, err
-	}
-	return order.Read(path, data)
 }
 
 // readInput reads a file, or standard input for "-", up to one byte more than limit. It returns when the context ends,

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -85,43 +86,36 @@ func say(w io.Writer, name, format string, args ...any) {
 	fmt.Fprintf(w, "%s: %s\n", name, fmt.Sprintf(format, args...))
 }
 
-// specPath is the specification that is meant: the operand, else RALPH_SPEC, else the one that ralph.yaml names at the
-// worktree's top, wherever in the worktree we stand.
-func (p *Process) specPath(ctx context.Context, operand string) (string, error) {
-	if operand != "" {
-		return operand, nil
-	}
-	if path := p.Getenv("RALPH_SPEC"); path != "" {
-		return path, nil
-	}
-	repo, err := git.Open(ctx, p.Dir, p.Environ)
+// usualSpec is the specification that is meant where no operand names one: RALPH_SPEC, else the one that ralph.yaml
+// names at the worktree's top, wherever in the worktree we stand. repo is nil outside a repository: a specification
+// needs none.
+func (p *Process) usualSpec(ctx context.Context) (path string, repo *git.Repo, err error) {
+	named := p.Getenv("RALPH_SPEC")
+	repo, err = git.Open(ctx, p.Dir, p.Environ)
 	if err != nil {
-		// A specification needs no repository.
-		return config.Default().Spec, nil
+		return cmp.Or(named, config.Default().Spec), nil, nil
+	}
+	if named != "" {
+		return named, repo, nil
 	}
 	cfg, err := p.readConfig(repo.Top)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	if filepath.IsAbs(cfg.Spec) {
-		return cfg.Spec, nil
+		return cfg.Spec, repo, nil
 	}
-	path := filepath.Join(repo.Top, cfg.Spec)
+	path = filepath.Join(repo.Top, cfg.Spec)
 	if rel, err := filepath.Rel(filepath.Join(repo.Top, filepath.FromSlash(repo.Prefix)), path); err == nil {
-		return rel, nil
+		return rel, repo, nil
 	}
-	return path, nil
+	return path, repo, nil
 }
 
-// states is where each requirement stands: by the checkpoint, if the specification is the one that it was made for, else
-// by the specification's own words.
-func (p *Process) states(ctx context.Context, operand string, s *spec.Spec) (order.States, error) {
+// states is where each requirement stands: by the checkpoint of the repository, else by the specification's own words.
+func (p *Process) states(repo *git.Repo, s *spec.Spec) (order.States, error) {
 	states := order.FromFile(s)
-	if operand != "" {
-		return states, nil
-	}
-	repo, err := git.Open(ctx, p.Dir, p.Environ)
-	if err != nil {
+	if repo == nil {
 		return states, nil
 	}
 	progress, err := checkpoint.NewStore(repo, p.Now).Load()

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -71,42 +72,44 @@ func CodeOf(err error) int {
 // of the index is honoured.
 func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r := &Repo{Top: dir, environ: environ}
-	out, err := r.Output(ctx, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-dir", "--git-common-dir", "--git-path", "index")
+	questions := [][]string{{"--git-dir"}, {"--git-common-dir"}, {"--git-path", "index"}, {"--show-toplevel"}, {"--show-prefix"}}
+	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, slices.Concat(questions...)...)...)
 	if err != nil {
-		var missing *exec.Error
-		if errors.As(err, &missing) {
-			return nil, exit.Fail("install git 2.34 or newer", "git was not found in PATH")
-		}
-		if strings.Contains(err.Error(), "dubious ownership") {
-			return nil, exit.Fail("git config --global --add safe.directory "+dir, "git refuses %q: it belongs to another user", dir)
-		}
-		return nil, exit.Fail("run it inside a repository, or make one with 'git init'", "%q is not in a git repository", dir)
+		return nil, r.whyNot(ctx, err)
 	}
-	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(lines) != 4 {
+	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
+	if len(answers) != len(questions) {
 		// A path holds a newline. One question at a time, then.
-		lines = make([]string, 4)
-		for i, question := range [][]string{{"--is-bare-repository"}, {"--git-dir"}, {"--git-common-dir"}, {"--git-path", "index"}} {
-			if lines[i], err = r.Line(ctx, append([]string{"rev-parse", "--path-format=absolute"}, question...)...); err != nil {
+		answers = make([]string, len(questions))
+		for i, question := range questions {
+			if answers[i], err = r.Line(ctx, append([]string{"rev-parse", "--path-format=absolute"}, question...)...); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if lines[0] == "true" {
-		return nil, exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", dir)
-	}
-	r.GitDir, r.CommonDir, r.Index = lines[1], lines[2], lines[3]
-	top, err := r.Line(ctx, "rev-parse", "--path-format=absolute", "--show-toplevel")
-	if err != nil {
-		return nil, exit.Fail("run it in the worktree, not inside the git directory", "%q is not in a worktree", dir)
-	}
-	if r.Prefix, err = r.Line(ctx, "rev-parse", "--show-prefix"); err != nil {
-		return nil, err
-	}
-	r.Top = top
+	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
 	return r, nil
+}
+
+// whyNot says in a user's words why git found no worktree.
+func (r *Repo) whyNot(ctx context.Context, err error) error {
+	var missing *exec.Error
+	switch {
+	case errors.As(err, &missing):
+		return exit.Fail("install git 2.34 or newer", "git was not found in PATH")
+	case strings.Contains(err.Error(), "dubious ownership"):
+		return exit.Fail("git config --global --add safe.directory "+r.Top, "git refuses %q: it belongs to another user", r.Top)
+	}
+	bare, bareErr := r.Line(ctx, "rev-parse", "--is-bare-repository")
+	switch {
+	case bareErr != nil:
+		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is not in a git repository", r.Top)
+	case bare == "true":
+		return exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", r.Top)
+	}
+	return exit.Fail("run it in the worktree, not inside the git directory", "%q is not in a worktree", r.Top)
 }
 
 // withoutLocal drops the variables by which git names one repository and one commit's people.

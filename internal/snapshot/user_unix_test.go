@@ -17,7 +17,8 @@ func TestAsAnotherUser(t *testing.T) {
 		t.Log("not root: TestTampering has tried it already")
 		return
 	}
-	base, err := os.MkdirTemp("", "ralph-other-user-")
+	// Not in TMPDIR, which may lie in a folder of root's alone.
+	base, err := os.MkdirTemp("/tmp", "ralph-other-user-")
 	if err != nil {
 		t.Fatal(err)
 	}
