@@ -31,7 +31,7 @@ func newDemo(t *testing.T) (p *project, output string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.env = append(p.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_CACHE_HOME="+t.TempDir(),
+	p.env = append(p.env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "XDG_CACHE_HOME="+t.TempDir(), goCache(t),
 		"GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "LC_ALL=C")
 	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/...").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -174,7 +174,7 @@ func newProject(t *testing.T) *project {
 			p.env = append(p.env, v)
 		}
 	}
-	p.env = append(p.env, "XDG_CACHE_HOME="+t.TempDir(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "LC_ALL=C",
+	p.env = append(p.env, "XDG_CACHE_HOME="+t.TempDir(), goCache(t), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GOWORK=off", "LC_ALL=C",
 		"GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.org", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.org")
 	if err := os.CopyFS(p.dir, os.DirFS("bookshelf")); err != nil {
 		t.Fatal(err)
@@ -183,6 +183,17 @@ func newProject(t *testing.T) *project {
 	p.git("add", "-A")
 	p.git("commit", "-q", "-m", "bookshelf")
 	return p
+}
+
+// goCache is the user's own cache, where the standard library is compiled
+// already, as a variable.
+func goCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "GOCACHE=" + strings.TrimSpace(string(out))
 }
 
 // in returns the project as the subtest t sees it.
