@@ -16,15 +16,6 @@ const (
 	Signal  = 128 // plus the number of the signal that ended the work
 )
 
-// The exit codes that scripts/ralph-loop has beside Usage, Error and Signal.
-const (
-	LoopComplete  = 0  // every requirement is done or skipped
-	LoopPartial   = 10 // stopped by the user or by max_iterations
-	LoopBlocked   = 11 // nothing is ready and something is blocked: a decision is needed
-	LoopBudget    = 12 // the cost threshold was passed
-	LoopRateLimit = 13 // the agent's service refuses work for now
-)
-
 // Coded is an error that knows its exit code and, where there is one, the user's next step.
 type Coded struct {
 	Code int
