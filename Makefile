@@ -10,7 +10,7 @@ GO       ?= go
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build the four programs into bin/
@@ -37,6 +37,14 @@ cover: build ## measure the coverage of the whole
 .PHONY: lint
 lint: ## run the linters
 	scripts/lint
+
+.PHONY: bench
+bench: bench-order ## run all benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...
+
+.PHONY: bench-order
+bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
+	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
 
 .PHONY: gate
 gate: build ## judge what would be committed, as the hook does
