@@ -67,7 +67,7 @@ install: build ## install below PREFIX: programs in bin, the driver and its part
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	rm -rf "$(DESTDIR)$(LIB)"
-	rm -f $(addprefix "$(DESTDIR)$(PREFIX)/bin/",$(addsuffix ",$(PROGRAMS) ralph-loop ralph-prompt))
+	for name in $(PROGRAMS) ralph-loop ralph-prompt; do rm -f "$(DESTDIR)$(PREFIX)/bin/$$name"; done
 
 .PHONY: clean
 clean: ## remove what was built
