@@ -56,6 +56,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err != nil {
 		return nil, err
 	}
+	if err := c.mustCommit(ctx, head); err != nil {
+		return nil, err
+	}
 	p, err := c.nextProgress(ctx, o, head, continued)
 	if err != nil {
 		return nil, err
