@@ -64,7 +64,7 @@
 //	ralph-gate --base origin/main --format json | jq .result
 //	ralph-gate --only L1,L2
 //	ralph-gate diff
-//	cp hooks/pre-commit .git/hooks/
+//	cp "$(dirname "$(readlink -f "$(command -v ralph-loop)")")/hooks/pre-commit" .git/hooks/
 //
 // The hook obeys RALPH_SKIP=1, and records each use in the git directory's ralph/skips.log.
 package main
