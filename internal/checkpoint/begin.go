@@ -434,7 +434,11 @@ func (c *Checkpoint) noteUntracked(ctx context.Context) error {
 	if len(all) > len(shown) {
 		more = fmt.Sprintf(" and %d more", len(all)-len(shown))
 	}
-	c.say("%d untracked files are left alone, never committed, and put back if an attempt changes them: %s%s", len(all), strings.Join(names, ", "), more)
+	what := "1 untracked file is left alone, never committed, and put back if an attempt changes it"
+	if len(all) > 1 {
+		what = fmt.Sprintf("%d untracked files are left alone, never committed, and put back if an attempt changes them", len(all))
+	}
+	c.say("%s: %s%s", what, strings.Join(names, ", "), more)
 	for _, path := range large {
 		c.say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
 	}

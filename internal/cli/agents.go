@@ -21,7 +21,7 @@ const commandAgent = "command"
 func (p *Process) agentNames() (dir string, names []string, err error) {
 	dir = p.Getenv("RALPH_AGENTS")
 	if dir == "" {
-		return "", nil, exit.Fail("scripts/ralph-loop names its own scripts/agents", "RALPH_AGENTS does not say where the agents are")
+		return "", nil, exit.Fail("ralph-loop names its own; without it, the folder with a file for each agent", "RALPH_AGENTS does not say where the agents are")
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
