@@ -18,7 +18,7 @@
 //	ralph-checkpoint report
 //	ralph-checkpoint check
 //	ralph-checkpoint recover [--accept REQ]...
-//	ralph-checkpoint agents [--select NAME]
+//	ralph-checkpoint agents [--select NAME [-- ARGUMENT...]]
 //
 // The state is .sprint-state/ralph-loop/progress.log, replaced atomically at each event; a copy is kept in the git
 // directory, where "git clean" does not reach. One loop works in a worktree at a time.

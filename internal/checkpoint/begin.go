@@ -49,7 +49,7 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.refuseDirty(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.chooseBranch(ctx, o.Branch); err != nil {
+	if err := c.chooseBranch(ctx, o.Branch, continued && c.sameSprint(c.p)); err != nil {
 		return nil, err
 	}
 	head, err := c.firstCommit(ctx)
@@ -226,8 +226,9 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 	return exit.Refuse("commit or stash them: the loop commits whole trees", "tracked files are changed:\n  %s", strings.Join(lines, "\n  "))
 }
 
-// chooseBranch makes the branch that the user wants the run on, or insists that it is checked out.
-func (c *Checkpoint) chooseBranch(ctx context.Context, name string) error {
+// chooseBranch makes the branch that the user wants the run on, or insists that it is checked out. A run that is
+// continued stays where it began.
+func (c *Checkpoint) chooseBranch(ctx context.Context, name string, continued bool) error {
 	if name == "" {
 		return nil
 	}
@@ -238,6 +239,9 @@ func (c *Checkpoint) chooseBranch(ctx context.Context, name string) error {
 	}
 	if _, err := c.repo.Output(ctx, "check-ref-format", "--branch", name); err != nil {
 		return exit.Misuse("see git check-ref-format", "%q is no name for a branch", name)
+	}
+	if continued {
+		return exit.Refuse("start without --branch, or end the run first: 'ralph-checkpoint decide REQ stop'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
 	}
 	there, err := c.repo.Commit(ctx, ref)
 	if err != nil {
