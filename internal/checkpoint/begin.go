@@ -108,6 +108,12 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	if branch != c.p.Branch {
 		return exit.Refuse(backTo(c.p), "the open run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
 	}
+	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
+	if c.p.Intent != nil || c.p.Working() != "" {
+		for _, note := range c.dropLocks(c.p.CheckpointAt) {
+			c.say("%s", note)
+		}
+	}
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
 	}
