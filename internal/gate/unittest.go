@@ -12,8 +12,8 @@ var (
 	unittestFailed  = regexp.MustCompile(`^(?:FAIL|ERROR): \S.*$`)
 )
 
-// tallyUnittest recognises what Python's unittest prints on stderr: for each failure a heading between two rules, and at
-// the end how many tests ran and what became of them. It has no report that a program could read.
+// tallyUnittest recognises what Python's unittest prints on stderr: for each failure a heading between two rules, and
+// at the end how many tests ran and what became of them. It has no report that a program could read.
 func tallyUnittest(in io.Reader) (*tally, error) {
 	t := &tally{unit: "test"}
 	doubleRule, rule := strings.Repeat("=", 70), strings.Repeat("-", 70)
