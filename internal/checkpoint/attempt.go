@@ -253,14 +253,19 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 
 // keepReport copies the agent's report, bounded, beside its log.
 func (c *Checkpoint) keepReport(dir string) error {
+	info, err := os.Lstat(c.ReportPath())
+	if err == nil && !info.Mode().IsRegular() {
+		// To open a named pipe waits for ever, and a link leads out of the agent's place.
+		if err := os.RemoveAll(c.ReportPath()); err != nil {
+			return fmt.Errorf("take away what is no report: %w", err)
+		}
+		return nil
+	}
 	f, err := os.Open(c.ReportPath())
 	if err != nil {
 		return nil // missing or unreadable: whoever reads the report says so
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
 	const most = 1 << 20
 	data, err := io.ReadAll(io.LimitReader(f, most))
 	if err != nil {
