@@ -46,7 +46,7 @@ func (c *Checkpoint) guarded() []string {
 
 // unguarded are the files below the roots that change for good reasons while an agent runs.
 func (c *Checkpoint) unguarded(path string) bool {
-	if path == c.ReportPath() {
+	if path == c.ReportPath() || path == c.guardPath() {
 		return true
 	}
 	if below(path, filepath.Join(c.repo.Sprint(), "runs")) {
