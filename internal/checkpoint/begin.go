@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/atomicfile"
@@ -210,7 +211,7 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 		lines = append(lines, fmt.Sprintf("staged: %q", path))
 	}
 	for _, path := range unstaged {
-		if !contains(staged, path) {
+		if !slices.Contains(staged, path) {
 			lines = append(lines, fmt.Sprintf("changed: %q", path))
 		}
 	}
