@@ -1,16 +1,16 @@
 # The Ralph toolkit. `make` alone lists the targets.
 
 PROGRAMS := ralph-order ralph-gate ralph-learn ralph-checkpoint
-SCRIPTS  := scripts/ralph-loop scripts/ralph-prompt scripts/demo scripts/lint scripts/agents/command scripts/agents/replay hooks/pre-commit
 PREFIX   ?= /usr/local
 DESTDIR  ?=
+LIB       = $(PREFIX)/lib/ralph
 GO       ?= go
 
 .DEFAULT_GOAL := help
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: build
 build: ## build the four programs into bin/
@@ -38,6 +38,14 @@ cover: build ## measure the coverage of the whole
 lint: ## run the linters
 	scripts/lint
 
+.PHONY: bench
+bench: bench-order ## run all benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...
+
+.PHONY: bench-order
+bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
+	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
+
 .PHONY: gate
 gate: build ## judge what would be committed, as the hook does
 	bin/ralph-gate run
@@ -47,11 +55,19 @@ hooks: build ## make the gate this repository's own pre-commit hook
 	git config core.hooksPath hooks
 
 .PHONY: install
-install: build ## install programs and scripts below PREFIX
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/bin/agents" "$(DESTDIR)$(PREFIX)/bin/prompt"
-	install -m 755 $(addprefix bin/,$(PROGRAMS)) scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(PREFIX)/bin"
-	install -m 755 scripts/agents/* "$(DESTDIR)$(PREFIX)/bin/agents"
-	install -m 644 scripts/prompt/* "$(DESTDIR)$(PREFIX)/bin/prompt"
+install: build ## install below PREFIX: programs in bin, the driver and its parts in lib/ralph
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/hooks"
+	install -m 755 $(addprefix bin/,$(PROGRAMS)) "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(LIB)"
+	install -m 755 scripts/agents/* "$(DESTDIR)$(LIB)/agents"
+	install -m 644 scripts/prompt/* "$(DESTDIR)$(LIB)/prompt"
+	install -m 755 hooks/* "$(DESTDIR)$(LIB)/hooks"
+	for name in ralph-loop ralph-prompt; do ln -sf ../lib/ralph/$$name "$(DESTDIR)$(PREFIX)/bin/$$name"; done
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	rm -rf "$(DESTDIR)$(LIB)"
+	for name in $(PROGRAMS) ralph-loop ralph-prompt; do rm -f "$(DESTDIR)$(PREFIX)/bin/$$name"; done
 
 .PHONY: clean
 clean: ## remove what was built

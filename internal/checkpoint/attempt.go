@@ -13,8 +13,10 @@ import (
 	"time"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/learn"
 	"ralph-loop/internal/run"
 )
 
@@ -258,25 +260,31 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	return nil
 }
 
-// keepReport copies the agent's report, bounded, beside its log.
+// keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have printed the report
+// at its end: that becomes the file.
 func (c *Checkpoint) keepReport(dir string) error {
-	info, err := os.Lstat(c.ReportPath())
-	if err == nil && !info.Mode().IsRegular() {
+	if info, err := os.Lstat(c.ReportPath()); err == nil && !info.Mode().IsRegular() {
 		// To open a named pipe waits for ever, and a link leads out of the agent's place.
 		if err := os.RemoveAll(c.ReportPath()); err != nil {
 			return fmt.Errorf("take away what is no report: %w", err)
 		}
-		return nil
 	}
-	f, err := os.Open(c.ReportPath())
-	if err != nil {
-		return nil // missing or unreadable: whoever reads the report says so
-	}
-	defer f.Close()
-	const most = 1 << 20
-	data, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil {
-		return nil
+	data, err := learn.ReadReport(c.ReportPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))
+		if err != nil {
+			return fmt.Errorf("look for a report in the agent's log: %w", err)
+		}
+		block, ok := learn.ReportIn(printed)
+		if !ok {
+			return nil // whoever needs the report says so
+		}
+		if err := atomicfile.Write(c.ReportPath(), block); err != nil {
+			return err
+		}
+		data = block
+	} else if err != nil {
+		return nil // unreadable: whoever needs the report says why
 	}
 	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)

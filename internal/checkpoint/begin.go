@@ -13,6 +13,7 @@ import (
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/spec"
 )
@@ -65,6 +66,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.rebuildBlocks(p); err != nil {
 		return nil, err
 	}
+	if continued {
+		c.warnOfLost(ctx, head)
+	}
 	if err := c.noteUntracked(ctx); err != nil {
 		return nil, err
 	}
@@ -80,6 +84,20 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		}
 	}
 	return unsettled, nil
+}
+
+// warnOfLost names the requirements of the open run whose commits HEAD does not hold: the branch was reset or rewritten
+// since. Of an ended run that says nothing: its commits may have been squashed.
+func (c *Checkpoint) warnOfLost(ctx context.Context, head string) {
+	for _, r := range c.p.Requirements {
+		if r.Status != Done || r.Commit == "" {
+			continue
+		}
+		if held, err := c.repo.IsAncestor(ctx, r.Commit, head); held || err != nil && git.CodeOf(err) < 0 {
+			continue
+		}
+		c.say("warning: %s is done in commit %.12s, which HEAD does not hold; where its work is missing, 'git cherry-pick %.12s' brings it back", r.ID, r.Commit, r.Commit)
+	}
 }
 
 // saveBegin writes the state that Begin made. The serial must not fall behind that of the file it replaces.
@@ -105,6 +123,12 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	if branch != c.p.Branch {
 		return exit.Refuse(backTo(c.p), "the open run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
+	}
+	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
+	if c.p.Intent != nil || c.p.Working() != "" {
+		for _, note := range c.dropLocks(c.p.CheckpointAt) {
+			c.say("%s", note)
+		}
 	}
 	if err := c.resolveIntent(ctx); err != nil {
 		return err

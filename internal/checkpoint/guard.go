@@ -111,7 +111,7 @@ func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
 // ref, since it may be the user's own edit. Files come before refs: git must not be called with an agent's settings.
 func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, err error) {
 	c := g.c
-	notes = append(notes, g.dropLocks()...)
+	notes = append(notes, c.dropLocks(g.since)...)
 	found := map[string]keptFile{}
 	now, err := c.readGuarded()
 	if err != nil {
@@ -140,9 +140,9 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 			found[g.treeName(path)] = f
 		}
 		if !known {
-			notes = append(notes, fmt.Sprintf("%s was created and is taken away", g.name(path)))
+			notes = append(notes, fmt.Sprintf("%s was created and is taken away", c.nameOf(path)))
 		} else {
-			notes = append(notes, fmt.Sprintf("%s was changed and is put back", g.name(path)))
+			notes = append(notes, fmt.Sprintf("%s was changed and is put back", c.nameOf(path)))
 		}
 	}
 	for path, was := range g.files {
@@ -152,7 +152,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 		if err := was.put(path); err != nil {
 			return nil, fmt.Errorf("put back %s: %w", path, err)
 		}
-		notes = append(notes, fmt.Sprintf("%s was deleted and is put back", g.name(path)))
+		notes = append(notes, fmt.Sprintf("%s was deleted and is put back", c.nameOf(path)))
 	}
 	notes = append(notes, g.endOperations()...)
 	refNotes, err := g.restoreRefs(ctx, attempt)
@@ -207,12 +207,12 @@ func (g *guard) legitimate(path string, now keptFile) bool {
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)
 }
 
-// name is how a guarded file is called in notes.
-func (g *guard) name(path string) string {
-	if rel, err := filepath.Rel(filepath.Dir(g.c.repo.Sprint()), path); err == nil && filepath.IsLocal(rel) {
+// nameOf is how a file of ours or of git is called in notes.
+func (c *Checkpoint) nameOf(path string) string {
+	if rel, err := filepath.Rel(filepath.Dir(c.repo.Sprint()), path); err == nil && filepath.IsLocal(rel) {
 		return ".sprint-state/" + filepath.ToSlash(rel)
 	}
-	for _, dir := range []string{g.c.repo.GitDir, g.c.repo.CommonDir} {
+	for _, dir := range []string{c.repo.GitDir, c.repo.CommonDir} {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return ".git/" + filepath.ToSlash(rel)
 		}
@@ -221,23 +221,23 @@ func (g *guard) name(path string) string {
 }
 
 // treeName is the same name as a path in a tree, where git allows no ".git".
-func (g *guard) treeName(path string) string { return strings.TrimLeft(g.name(path), "./") }
+func (g *guard) treeName(path string) string { return strings.TrimLeft(g.c.nameOf(path), "./") }
 
-// dropLocks removes git's own lock files that the ended attempt left behind.
-func (g *guard) dropLocks() (notes []string) {
-	for _, dir := range slices.Compact([]string{g.c.repo.CommonDir, g.c.repo.GitDir}) {
+// dropLocks removes the lock files of git that are not older than since: what made them has ended.
+func (c *Checkpoint) dropLocks(since time.Time) (notes []string) {
+	for _, dir := range slices.Compact([]string{c.repo.CommonDir, c.repo.GitDir}) {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil
 			}
-			if d.IsDir() && (d.Name() == "objects" || d.Name() == "ralph" || path == filepath.Join(g.c.repo.CommonDir, "worktrees") || path == filepath.Join(g.c.repo.CommonDir, "modules")) {
+			if d.IsDir() && (d.Name() == "objects" || d.Name() == "ralph" || path == filepath.Join(c.repo.CommonDir, "worktrees") || path == filepath.Join(c.repo.CommonDir, "modules")) {
 				return filepath.SkipDir
 			}
 			if d.IsDir() || !strings.HasSuffix(d.Name(), ".lock") {
 				return nil
 			}
-			if info, err := d.Info(); err == nil && !info.ModTime().Before(g.since.Truncate(time.Second)) && os.Remove(path) == nil {
-				notes = append(notes, fmt.Sprintf("%s was left behind and is removed", g.name(path)))
+			if info, err := d.Info(); err == nil && !info.ModTime().Before(since.Truncate(time.Second)) && os.Remove(path) == nil {
+				notes = append(notes, fmt.Sprintf("%s was left behind and is removed", c.nameOf(path)))
 			}
 			return nil
 		})

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/git"
 )
 
 // StatusObject is `status --format json`, its keys in the order that other tools read.
@@ -93,8 +94,8 @@ func EncodeStatus(s *StatusObject) ([]byte, error) {
 	return []byte(b.String()), err
 }
 
-// WriteStatusFile keeps the latest status object beside the state.
-func (c *Checkpoint) WriteStatusFile() error {
+// KeepStatus keeps the latest status object, and the summary of the current requirement, as files beside the state.
+func (c *Checkpoint) KeepStatus() error {
 	s, err := c.Status()
 	if err != nil {
 		return err
@@ -103,7 +104,22 @@ func (c *Checkpoint) WriteStatusFile() error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data)
+	if err := atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data); err != nil {
+		return err
+	}
+	id := c.p.Req.Current
+	if c.p.Find(id) == nil || c.graph.Spec().Lookup(id) == nil {
+		return nil
+	}
+	var b strings.Builder
+	if err := c.WriteSummary(&b, id); err != nil {
+		return err
+	}
+	dir := filepath.Join(c.repo.Sprint(), "summaries")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("keep the summary: %w", err)
+	}
+	return atomicfile.Write(filepath.Join(dir, git.RefName(id)+".md"), []byte(b.String()))
 }
 
 // marks are how a status looks in a table, each two columns wide.

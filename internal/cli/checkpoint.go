@@ -119,7 +119,7 @@ func (v *checkpointVerbs) keepStatus(cp *checkpoint.Checkpoint) error {
 	if cp.Progress() == nil {
 		return nil
 	}
-	return cp.WriteStatusFile()
+	return cp.KeepStatus()
 }
 
 func (v *checkpointVerbs) begin(c *urfave.Context) error {

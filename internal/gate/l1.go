@@ -253,10 +253,12 @@ func without(found, before []Finding) (left []Finding, old int) {
 	return left, old
 }
 
-// distinct drops repeated findings: vet reports a package once for itself and once for its tests.
+// distinct drops repeated findings: vet reports a package once for itself and once for its tests, and the second time
+// without the lines below the first.
 func distinct(found []Finding) []Finding {
 	seen := map[Finding]bool{}
 	return slices.DeleteFunc(found, func(f Finding) bool {
+		f.Message, _, _ = strings.Cut(f.Message, "\n")
 		if seen[f] {
 			return true
 		}

@@ -287,3 +287,13 @@ func FuzzReports(f *testing.F) {
 		}
 	})
 }
+
+func TestDistinct(t *testing.T) {
+	f := func(line int, message string) Finding {
+		return Finding{Path: "a.go", Line: line, Rule: "vet", Message: message}
+	}
+	got := distinct([]Finding{f(1, "x redeclared\n\tother declaration"), f(1, "x redeclared"), f(2, "x redeclared"), f(1, "y")})
+	if len(got) != 3 || got[0].Message != "x redeclared\n\tother declaration" {
+		t.Errorf("%+v", got)
+	}
+}

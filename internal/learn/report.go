@@ -117,6 +117,12 @@ func mapping(text string) bool {
 	return err == nil && len(doc.Content) > 0 && doc.Content[0].Kind == yaml.MappingNode
 }
 
+// ReportIn is the last block marked "ralph-report" of what an agent printed.
+func ReportIn(printed []byte) (report []byte, ok bool) {
+	block, ok := lastBlock(strings.ReplaceAll(string(printed), "\r\n", "\n"), "ralph-report")
+	return []byte(block), ok
+}
+
 // lastBlock is the content of the last closed fenced block with that info string.
 func lastBlock(text, info string) (block string, ok bool) {
 	var fence string // of the block we are in
