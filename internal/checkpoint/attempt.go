@@ -78,9 +78,13 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err != nil {
 		return nil, err
 	}
+	marker := fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), a.Number, os.Getpid())
+	if err := g.save(marker, a.Number); err != nil {
+		return nil, err
+	}
 	watched, stop := run.WithParent(ctx)
 	defer stop()
-	ended, err := c.dispatch(watched, id, a.Number, dir, timeout, command)
+	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +94,9 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	after := context.WithoutCancel(ctx)
 	if a.Notes, err = g.putInOrder(after, a.Number); err != nil {
 		return nil, fmt.Errorf("put the repository in order: %w", err)
+	}
+	if err := c.forgetGuard(); err != nil {
+		return nil, err
 	}
 	if watched.Err() != nil {
 		return nil, context.Cause(watched)
@@ -130,7 +137,7 @@ func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 }
 
 // dispatch runs the agent.
-func (c *Checkpoint) dispatch(ctx context.Context, id string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
+func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
 	prompt, err := os.Open(filepath.Join(dir, "prompt.txt"))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
@@ -143,7 +150,7 @@ func (c *Checkpoint) dispatch(ctx context.Context, id string, number int, dir st
 	defer log.Close()
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
-		ID:  fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), number, os.Getpid()),
+		ID:  marker,
 		Env: run.Environment(withoutToolkit(c.environ), "RALPH_REQ="+id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT="+c.ReportPath()),
 	}
 	ended, err := agent.Run(ctx)
@@ -256,6 +263,12 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 // keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have printed the report
 // at its end: that becomes the file.
 func (c *Checkpoint) keepReport(dir string) error {
+	if info, err := os.Lstat(c.ReportPath()); err == nil && !info.Mode().IsRegular() {
+		// To open a named pipe waits for ever, and a link leads out of the agent's place.
+		if err := os.RemoveAll(c.ReportPath()); err != nil {
+			return fmt.Errorf("take away what is no report: %w", err)
+		}
+	}
 	data, err := learn.ReadReport(c.ReportPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))

@@ -7,11 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/spec"
 )
@@ -67,6 +69,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.rebuildBlocks(p); err != nil {
 		return nil, err
 	}
+	if continued {
+		c.warnOfLost(ctx, head)
+	}
 	if err := c.noteUntracked(ctx); err != nil {
 		return nil, err
 	}
@@ -82,6 +87,20 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		}
 	}
 	return unsettled, nil
+}
+
+// warnOfLost names the requirements of the open run whose commits HEAD does not hold: the branch was reset or rewritten
+// since. Of an ended run that says nothing: its commits may have been squashed.
+func (c *Checkpoint) warnOfLost(ctx context.Context, head string) {
+	for _, r := range c.p.Requirements {
+		if r.Status != Done || r.Commit == "" {
+			continue
+		}
+		if held, err := c.repo.IsAncestor(ctx, r.Commit, head); held || err != nil && git.CodeOf(err) < 0 {
+			continue
+		}
+		c.say("warning: %s is done in commit %.12s, which HEAD does not hold; where its work is missing, 'git cherry-pick %.12s' brings it back", r.ID, r.Commit, r.Commit)
+	}
 }
 
 // saveBegin writes the state that Begin made. The serial must not fall behind that of the file it replaces.
@@ -219,7 +238,7 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 		lines = append(lines, fmt.Sprintf("staged: %q", path))
 	}
 	for _, path := range unstaged {
-		if !contains(staged, path) {
+		if !slices.Contains(staged, path) {
 			lines = append(lines, fmt.Sprintf("changed: %q", path))
 		}
 	}

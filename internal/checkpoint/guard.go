@@ -21,11 +21,12 @@ type guard struct {
 	c     *Checkpoint
 	since time.Time
 	refs  map[string]string
+	other map[string]bool     // the branches that other worktrees have checked out
 	files map[string]keptFile // absolute path → content
 }
 
-// maxGuarded is the largest file that is guarded, in bytes; settings, hooks and state are far smaller.
-const maxGuarded = 4 << 20
+// maxGuarded is the largest file that can be put back, in bytes; settings, hooks and state are far smaller.
+const maxGuarded = 64 << 20
 
 // guarded are the roots of what is guarded: files, or folders with all below them.
 func (c *Checkpoint) guarded() []string {
@@ -34,7 +35,8 @@ func (c *Checkpoint) guarded() []string {
 		filepath.Join(common, "config"), filepath.Join(common, "hooks"), filepath.Join(common, "info"),
 		filepath.Join(common, "logs", "refs", "stash"),
 		filepath.Join(own, "config.worktree"), filepath.Join(own, "ralph"),
-		filepath.Dir(c.repo.Sprint()),
+		// What else lies in .sprint-state is not ours.
+		c.repo.Sprint(), c.baselinePath(), filepath.Join(filepath.Dir(c.repo.Sprint()), ".gitignore"),
 	}
 	if own != common {
 		roots = append(roots, filepath.Join(own, "info"))
@@ -44,7 +46,7 @@ func (c *Checkpoint) guarded() []string {
 
 // unguarded are the files below the roots that change for good reasons while an agent runs.
 func (c *Checkpoint) unguarded(path string) bool {
-	if path == c.ReportPath() {
+	if path == c.ReportPath() || path == c.guardPath() {
 		return true
 	}
 	if below(path, filepath.Join(c.repo.Sprint(), "runs")) {
@@ -67,11 +69,15 @@ func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
 				return err
 			}
 			info, err := d.Info()
-			if errors.Is(err, fs.ErrNotExist) || err == nil && (info.Size() > maxGuarded || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0) {
+			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
 			if err != nil {
 				return err
+			}
+			if info.Size() > maxGuarded || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+				files[path] = keptFile{mode: info.Mode(), unread: true}
+				return nil
 			}
 			f, err := readFile(path)
 			if errors.Is(err, fs.ErrNotExist) {
@@ -94,6 +100,9 @@ func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
 	if g.refs, err = c.repo.Refs(ctx); err != nil {
 		return nil, err
 	}
+	if g.other, err = c.repo.OtherBranches(ctx); err != nil {
+		return nil, err
+	}
 	g.files, err = c.readGuarded()
 	return g, err
 }
@@ -111,7 +120,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 	for path, f := range now {
 		was, known := g.files[path]
 		switch {
-		case known && was.same(f):
+		case known && (was.unread || !f.unread && was.same(f)):
 			continue
 		case known && g.legitimate(path, f):
 			continue
@@ -127,7 +136,9 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 		if below(path, filepath.Join(c.repo.GitDir, "ralph", "cache")) {
 			continue
 		}
-		found[g.treeName(path)] = f
+		if !f.unread {
+			found[g.treeName(path)] = f
+		}
 		if !known {
 			notes = append(notes, fmt.Sprintf("%s was created and is taken away", c.nameOf(path)))
 		} else {
@@ -290,6 +301,14 @@ func (g *guard) restoreRefs(ctx context.Context, attempt int) (notes []string, e
 		if hash == was || ref == c.p.Branch || strings.HasPrefix(ref, ours) {
 			continue
 		}
+		// Worktrees share their refs. Another loop, or the user, may be at work in another one: to move its branch under
+		// it would take its commits away, and what another run keeps is not ours to delete.
+		if g.other[ref] || was == "" && strings.HasPrefix(ref, refsOfRuns) {
+			if g.other[ref] {
+				notes = append(notes, fmt.Sprintf("%s was moved; another worktree has it checked out, so it is left", ref))
+			}
+			continue
+		}
 		ref2, err := keepAny(ctx, c, id, hash)
 		if err != nil {
 			return nil, err
@@ -356,6 +375,11 @@ func (c *Checkpoint) restoreProtected(ctx context.Context) (found map[string]kep
 			return nil, nil, err
 		}
 		full := filepath.Join(c.repo.Top, filepath.FromSlash(path))
+		if tracked {
+			if err := c.clearWay(path, found); err != nil {
+				return nil, nil, err
+			}
+		}
 		now, readErr := readFile(full)
 		if !tracked {
 			// A specification may live outside git; it is guarded as an untracked file then. An AGENTS.md that the

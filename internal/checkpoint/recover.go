@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/exit"
@@ -30,7 +31,7 @@ func (c *Checkpoint) recoverFromTrailers(ctx context.Context, accept []string) (
 		r := &Requirement{ID: id, Status: Pending, SpecHash: req.Hash(), Since: c.stamp()}
 		if cl, ok := claims[oneLine(id)]; ok {
 			switch {
-			case cl.doubt == "" && cl.hash == r.SpecHash, contains(accept, id):
+			case cl.doubt == "" && cl.hash == r.SpecHash, slices.Contains(accept, id):
 				r.Status, r.Commit, r.Gate = Done, cl.commit, cl.gate
 				r.Reason = "recovered from its commit"
 			case cl.doubt == "":

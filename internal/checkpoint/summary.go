@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/agentsmd"
@@ -110,7 +111,7 @@ func gateFigures(trailer string) map[string]string {
 // learned are the learnings that this requirement's reports brought and that are still in the windows.
 func (s *summary) learned() (permanent, contextual []string) {
 	for _, l := range s.c.p.Learnings.Permanent {
-		if contains(l.Reqs, s.r.ID) {
+		if slices.Contains(l.Reqs, s.r.ID) {
 			permanent = append(permanent, l.Pattern)
 		}
 	}
@@ -167,7 +168,7 @@ func (c *Checkpoint) Check() (wrong []string, err error) {
 			report("%s stands twice", r.ID)
 		}
 		seen[r.ID] = true
-		if !contains(p.Order, r.ID) {
+		if !slices.Contains(p.Order, r.ID) {
 			report("%s is not in the order", r.ID)
 		}
 		if _, known := requirementTable[r.Status]; !known {

@@ -22,33 +22,28 @@ const maxStored = 10 << 20
 type untrackedFile struct {
 	Path string `json:"path"`
 	Mode string `json:"mode"` // as git writes it
-	Hash string `json:"hash"` // of its bytes in the object database; empty: too large to be stored
+	Hash string `json:"hash"` // of its bytes in the object database; empty: not stored, too large or a repository
 }
 
 func (c *Checkpoint) untrackedPath() string {
 	return filepath.Join(c.repo.StateDir(), "untracked.json")
 }
 
-// listUntracked are the untracked, unignored files of the worktree; folders that are repositories of their own are
-// left out.
-func (c *Checkpoint) listUntracked(ctx context.Context) ([]string, error) {
-	out, err := c.repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(nulList(out), func(path string) bool { return strings.HasSuffix(path, "/") }), nil
-}
-
 // storeUntracked remembers the user's untracked files at the start of a run and gives their names and those that are
 // too large to be stored.
 func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, err error) {
-	paths, err := c.listUntracked(ctx)
+	out, err := c.repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, nil, err
 	}
 	files := []untrackedFile{}
 	kept := map[string]keptFile{}
-	for _, path := range paths {
+	for _, path := range nulList(out) {
+		if strings.HasSuffix(path, "/") { // a repository of its own
+			files = append(files, untrackedFile{Path: path})
+			continue
+		}
+		all = append(all, path)
 		full := filepath.Join(c.repo.Top, path)
 		info, err := os.Lstat(full)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -85,7 +80,7 @@ func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return paths, large, atomicfile.Write(c.untrackedPath(), append(data, '\n'))
+	return all, large, atomicfile.Write(c.untrackedPath(), append(data, '\n'))
 }
 
 // untracked are the user's untracked files as the run began.
@@ -143,11 +138,14 @@ func (c *Checkpoint) restoreUntracked(ctx context.Context) (found map[string]kep
 		if !slices.Contains(names, u.Path) {
 			continue
 		}
+		if err := c.clearWay(u.Path, found); err != nil {
+			return nil, nil, err
+		}
 		full := filepath.Join(c.repo.Top, u.Path)
 		now, err := readFile(full)
 		if u.Hash == "" {
 			if errors.Is(err, fs.ErrNotExist) {
-				notes = append(notes, fmt.Sprintf("%q, untracked, is gone and was too large to be stored", u.Path))
+				notes = append(notes, fmt.Sprintf("%q, untracked, is gone and was not stored: too large, or a repository of its own", u.Path))
 			}
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,7 +40,7 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		if busy := p.Find(p.Req.Current); busy != nil && busy.working() {
 			return exit.Refuse("finish it first, or start the loop again", "%s is in work", busy.ID)
 		}
-		if r.Status == Pending && !contains(c.graph.Ready(p.States()), id) {
+		if r.Status == Pending && !slices.Contains(c.graph.Ready(p.States()), id) {
 			return exit.Refuse(fmt.Sprintf("'ralph-order why %s' says what it waits for", id), "%s is not ready: a requirement that it depends on is not done", id)
 		}
 		if err := c.set(r, Start); err != nil {
@@ -56,15 +57,6 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		return c.writeBaseline(head)
 	})
 	return attempt, err
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
@@ -229,7 +221,7 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 		return err
 	}
 	if !tracked {
-		if contains(c.userNames(ctx), agentsmd.Name) {
+		if slices.Contains(c.userNames(ctx), agentsmd.Name) {
 			return nil
 		}
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {

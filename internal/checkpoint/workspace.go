@@ -52,8 +52,11 @@ func (c *Checkpoint) keepCommit(ctx context.Context, kind, id, commit string) (s
 	return ref, c.repo.SetRef(ctx, ref, commit, "ralph-checkpoint: keep "+kind)
 }
 
+// refsOfRuns is where every run keeps its refs.
+const refsOfRuns = "refs/ralph/"
+
 func refFor(run, kind, id string) string {
-	return "refs/ralph/" + git.RefName(run) + "/" + kind + "/" + git.RefName(id)
+	return refsOfRuns + git.RefName(run) + "/" + kind + "/" + git.RefName(id)
 }
 
 // treeOf stores files, path to content, as a tree that holds nothing else.
@@ -117,8 +120,9 @@ func tempFile(prefix string, data []byte) (path string, done func(), err error) 
 
 // keptFile is a file as it was, so that it can be put back.
 type keptFile struct {
-	data []byte // of a link: where it leads
-	mode fs.FileMode
+	data   []byte // of a link: where it leads
+	mode   fs.FileMode
+	unread bool // too large, or neither a file nor a link
 }
 
 func (f keptFile) gitMode() string {
@@ -154,22 +158,36 @@ func readFile(path string) (keptFile, error) {
 	return f, fmt.Errorf("%s is neither a file nor a link", path)
 }
 
+// clearWay takes away what stands in the place of a folder above path, which is relative to the worktree's top, and
+// adds it to found. A link there would lead every look at path, and its removal, to a file outside.
+func (c *Checkpoint) clearWay(path string, found map[string]keptFile) error {
+	for i := range len(path) {
+		if path[i] != '/' {
+			continue
+		}
+		full := filepath.Join(c.repo.Top, path[:i])
+		info, err := os.Lstat(full)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if info.IsDir() {
+			continue
+		}
+		if f, err := readFile(full); err == nil {
+			found[path[:i]] = f
+		}
+		return os.Remove(full)
+	}
+	return nil
+}
+
 // put writes f to path, in the place of whatever is there.
 func (f keptFile) put(path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return err
-	}
-	// A file may have taken the place of a folder on the way.
-	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
-		info, err := os.Lstat(dir)
-		if err == nil && !info.IsDir() {
-			if err := os.Remove(dir); err != nil {
-				return err
-			}
-		}
-		if err == nil || dir == filepath.Dir(dir) {
-			break
-		}
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
@@ -206,16 +224,84 @@ func (c *Checkpoint) worktreeTree(ctx context.Context, baseline string, leaveOut
 	if _, err := private.Output(ctx, "read-tree", baseline); err != nil {
 		return "", err
 	}
-	if _, err := private.Output(ctx, "add", "-A", "--", "."); err != nil {
+	// A repository inside the repository is one entry, and git refuses to add one without a commit: it is left out here,
+	// and an attempt's is named below for the gate to refuse.
+	inner, err := c.listNested(ctx, private)
+	if err != nil {
 		return "", err
 	}
-	if len(leaveOut) > 0 {
-		list := []byte(strings.Join(leaveOut, "\x00") + "\x00")
-		if _, err := private.Input(ctx, list, "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+	add := []string{"--no-literal-pathspecs", "add", "-A", "--", ":/"}
+	for _, path := range inner {
+		add = append(add, ":(top,exclude,literal)"+strings.TrimSuffix(path, "/"))
+	}
+	if _, err := private.Output(ctx, add...); err != nil {
+		return "", err
+	}
+	for _, path := range inner {
+		if slices.Contains(leaveOut, path) {
+			continue
+		}
+		entry := "160000," + baseline + "," + strings.TrimSuffix(path, "/")
+		if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", entry); err != nil {
+			return "", err
+		}
+	}
+	var list bytes.Buffer
+	for _, path := range leaveOut {
+		if !strings.HasSuffix(path, "/") {
+			list.WriteString(path + "\x00")
+		}
+	}
+	if list.Len() > 0 {
+		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
 			return "", err
 		}
 	}
 	return private.Line(ctx, "write-tree")
+}
+
+// listNested are the folders, each with a slash at its end, that hold a repository of their own and are no submodules.
+func (c *Checkpoint) listNested(ctx context.Context, repo *git.Repo) ([]string, error) {
+	out, err := repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(nulList(out), func(path string) bool { return !strings.HasSuffix(path, "/") }), nil
+}
+
+// moveNested moves an attempt's own repositories out of the tree: no tree can hold their files, and the next
+// requirement must not be blamed for them.
+func (c *Checkpoint) moveNested(ctx context.Context, baseline, id string, userFiles []string) error {
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", baseline); err != nil {
+		return err
+	}
+	inner, err := c.listNested(ctx, private)
+	if err != nil {
+		return err
+	}
+	for _, path := range inner {
+		if slices.Contains(userFiles, path) {
+			continue
+		}
+		dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id))
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return fmt.Errorf("move %q away: %w", path, err)
+		}
+		if dir, err = os.MkdirTemp(dir, "repository-"); err != nil {
+			return fmt.Errorf("move %q away: %w", path, err)
+		}
+		to := filepath.Join(dir, filepath.Base(path))
+		if err := os.Rename(filepath.Join(c.repo.Top, path), to); err != nil {
+			return fmt.Errorf("move %q away: %w", path, err)
+		}
+		c.say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
+	}
+	return nil
 }
 
 // setIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
@@ -279,6 +365,9 @@ func (c *Checkpoint) cleanTo(ctx context.Context, baseline, kind, id, why string
 		if ref, err = c.keepTree(ctx, kind, id, tree, baseline, why); err != nil {
 			return "", err
 		}
+	}
+	if err := c.moveNested(ctx, baseline, id, userFiles); err != nil {
+		return "", err
 	}
 	if err := c.setIndex(ctx, tree); err != nil {
 		return "", err

@@ -88,6 +88,9 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	}
 	// Only now is the state ours: what was read before may have changed since.
 	c, _, err = v.p.openCheckpoint(ctx, checkpointName)
+	if err == nil {
+		err = c.SettleKilled(ctx)
+	}
 	if err != nil {
 		release()
 		return nil, nil, err
@@ -446,6 +449,9 @@ func (v *checkpointVerbs) recover(c *urfave.Context) error {
 		return err
 	}
 	defer release()
+	if err := cp.SettleKilled(c.Context); err != nil {
+		return err
+	}
 	source, doubtful, err := cp.Recover(c.Context, c.StringSlice("accept"))
 	if err != nil {
 		return err

@@ -138,6 +138,25 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) (map[string]string,
 	return refs, nil
 }
 
+// OtherBranches are the branches, by their full names, that the repository's other worktrees have checked out.
+func (r *Repo) OtherBranches(ctx context.Context) (map[string]bool, error) {
+	out, err := r.Output(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	own, err := r.Branch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	branches := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		if ref, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "branch "); ok && ref != own {
+			branches[ref] = true
+		}
+	}
+	return branches, nil
+}
+
 // RefName writes an id so that it can be a part of a ref or of a file's name: bytes outside [A-Za-z0-9-] become =XX.
 func RefName(id string) string {
 	var b strings.Builder

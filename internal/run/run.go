@@ -104,6 +104,10 @@ func (c *Command) Run(ctx context.Context) (Ended, error) {
 	return ended, err
 }
 
+// EndMarked ends what is left of a command whose starter was killed: the processes that carry the marker (Linux; elsewhere
+// they cannot be told).
+func EndMarked(id string) { endTree(-1, id, grace, nil) }
+
 // watch waits for the end of the command or of its patience.
 func (c *Command) watch(ctx context.Context, exited <-chan error, outputs []*os.File) (string, error) {
 	var timeout <-chan time.Time
