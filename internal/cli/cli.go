@@ -155,7 +155,7 @@ func (p *Process) signals() (context.Context, func()) {
 			if sig, ok := s.(syscall.Signal); ok {
 				number = int(sig)
 			}
-			cancel(&exit.Coded{Code: exit.Signal + number, Err: fmt.Errorf("interrupted by %s", s)})
+			cancel(&exit.Coded{Code: exit.Signal + number, Err: fmt.Errorf("stopped by signal %d (%s)", number, s)})
 		case <-done:
 		}
 	}()
