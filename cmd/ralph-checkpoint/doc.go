@@ -18,7 +18,7 @@
 //	ralph-checkpoint report
 //	ralph-checkpoint check
 //	ralph-checkpoint recover [--accept REQ]...
-//	ralph-checkpoint agents [--select NAME]
+//	ralph-checkpoint agents [--select NAME [-- ARGUMENT...]]
 //
 // The state is .sprint-state/ralph-loop/progress.log, replaced atomically at each event; a copy is kept in the git
 // directory, where "git clean" does not reach. One loop works in a worktree at a time.
@@ -31,7 +31,7 @@
 // index if the gate passes that very tree. fail records a failure and prints what follows, retry or blocked.
 //
 // decide carries out what the user decides about a blocked requirement: skip leaves it out, manual takes the user's own
-// fix through the gate, retry gives three fresh attempts, stop ends the run, rollback goes back to the last commit that
+// fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to the last commit that
 // the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
 //
 // recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked.

@@ -48,7 +48,7 @@
 //
 // Each is pass, fail, not-applicable or error; an error is never a pass. Go works without configuration. For anything
 // else ralph.yaml names the commands: gate.typecheck, gate.lint, gate.test, gate.test_reports (JUnit XML; TAP and the
-// output of go test are recognised by themselves) and gate.coverage_files.
+// output of go test and of Python's unittest are recognised by themselves) and gate.coverage_files.
 //
 // # Exit status
 //
@@ -64,7 +64,7 @@
 //	ralph-gate --base origin/main --format json | jq .result
 //	ralph-gate --only L1,L2
 //	ralph-gate diff
-//	cp hooks/pre-commit .git/hooks/
+//	cp "$(dirname "$(readlink -f "$(command -v ralph-loop)")")/hooks/pre-commit" .git/hooks/
 //
 // The hook obeys RALPH_SKIP=1, and records each use in the git directory's ralph/skips.log.
 package main

@@ -54,7 +54,7 @@
 //	--all            the history too
 //	--format F       text, or json: one object with a version
 //	--max-tokens N   bound on all that is printed. A token is four ASCII bytes or one other character
-//	--settings       print what ralph.yaml says of prompts, KEY=VALUE a line, for scripts/ralph-prompt
+//	--settings       print what ralph.yaml says of prompts, KEY=VALUE a line, for ralph-prompt
 //	--title T        of the section; without it the requirement's title
 //	--stage          put AGENTS.md, as it is then, into the index
 //	--help           this text

@@ -131,7 +131,7 @@ func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	}
 	if n == 0 {
 		// Some agents do nothing and call it success when they are asked nothing.
-		return exit.Misuse("scripts/ralph-prompt REQ composes one", "the prompt on stdin is empty")
+		return exit.Misuse("ralph-prompt REQ composes one", "the prompt on stdin is empty")
 	}
 	return nil
 }

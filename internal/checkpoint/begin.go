@@ -51,11 +51,14 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.refuseDirty(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.chooseBranch(ctx, o.Branch); err != nil {
+	if err := c.chooseBranch(ctx, o.Branch, continued && c.sameSprint(c.p)); err != nil {
 		return nil, err
 	}
 	head, err := c.firstCommit(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := c.mustCommit(ctx, head); err != nil {
 		return nil, err
 	}
 	p, err := c.nextProgress(ctx, o, head, continued)
@@ -248,8 +251,9 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 	return exit.Refuse("commit or stash them: the loop commits whole trees", "tracked files are changed:\n  %s", strings.Join(lines, "\n  "))
 }
 
-// chooseBranch makes the branch that the user wants the run on, or insists that it is checked out.
-func (c *Checkpoint) chooseBranch(ctx context.Context, name string) error {
+// chooseBranch makes the branch that the user wants the run on, or insists that it is checked out. A run that is
+// continued stays where it began.
+func (c *Checkpoint) chooseBranch(ctx context.Context, name string, continued bool) error {
 	if name == "" {
 		return nil
 	}
@@ -260,6 +264,9 @@ func (c *Checkpoint) chooseBranch(ctx context.Context, name string) error {
 	}
 	if _, err := c.repo.Output(ctx, "check-ref-format", "--branch", name); err != nil {
 		return exit.Misuse("see git check-ref-format", "%q is no name for a branch", name)
+	}
+	if continued {
+		return exit.Refuse("start without --branch, or end the run first: 'ralph-checkpoint decide REQ stop'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
 	}
 	there, err := c.repo.Commit(ctx, ref)
 	if err != nil {
@@ -456,7 +463,11 @@ func (c *Checkpoint) noteUntracked(ctx context.Context) error {
 	if len(all) > len(shown) {
 		more = fmt.Sprintf(" and %d more", len(all)-len(shown))
 	}
-	c.say("%d untracked files are left alone, never committed, and put back if an attempt changes them: %s%s", len(all), strings.Join(names, ", "), more)
+	what := "1 untracked file is left alone, never committed, and put back if an attempt changes it"
+	if len(all) > 1 {
+		what = fmt.Sprintf("%d untracked files are left alone, never committed, and put back if an attempt changes them", len(all))
+	}
+	c.say("%s: %s%s", what, strings.Join(names, ", "), more)
 	for _, path := range large {
 		c.say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
 	}

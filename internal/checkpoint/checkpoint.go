@@ -86,7 +86,7 @@ func (c *Checkpoint) update(ctx context.Context, change func(*Progress) error) e
 }
 
 func errNoRun() error {
-	return exit.Refuse("'ralph-checkpoint begin', or scripts/ralph-loop, starts one", "there is no run")
+	return exit.Refuse("'ralph-loop', or 'ralph-checkpoint begin', starts one", "there is no run")
 }
 
 // entry is the state of a requirement that the specification and the run know.

@@ -91,6 +91,10 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		}
 		made, output, err := c.gitCommit(ctx, intent)
 		if err != nil {
+			// What no attempt can mend must not cost one.
+			if err := c.mustCommit(ctx, parent); err != nil {
+				return "", c.dropIntent(ctx, fmt.Errorf("%s: %w", id, err))
+			}
 			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, err, output))
 		}
 		madeTree, err := c.repo.Tree(ctx, made)
@@ -113,6 +117,25 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			return "", err
 		}
 	}
+}
+
+// mustCommit finds out whether git could make the user's commits if no hook objected: it knows the name to use, and it
+// can sign where commit.gpgSign asks for that. The commit that it makes to see this belongs to no branch.
+func (c *Checkpoint) mustCommit(ctx context.Context, parent string) error {
+	args := []string{"commit-tree", parent + "^{tree}", "-p", parent, "-m", "Can this be committed?"}
+	sign, err := c.repo.Line(ctx, "config", "--type=bool", "--get", "commit.gpgSign")
+	if code := git.CodeOf(err); code != 0 && code != 1 {
+		return fmt.Errorf("read commit.gpgSign: %w", err)
+	}
+	hint := "git config user.name and user.email say who commits"
+	if sign == "true" {
+		args = append(args, "-S")
+		hint = "mend the signing, or turn it off here: git config commit.gpgSign false"
+	}
+	if _, err := c.repo.Line(ctx, args...); err != nil {
+		return exit.Fail(hint, "git cannot commit here: %w", err)
+	}
+	return nil
 }
 
 // gitCommit commits the index with the user's hooks, and gives the commit and what was printed. A commit that was made

@@ -1,10 +1,13 @@
 package checkpoint
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"path/filepath"
 	"strings"
 
+	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 )
 
@@ -104,10 +107,50 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err := c.setIndex(ctx, tree); err != nil {
 		return err
 	}
-	if _, err := c.commit(ctx, id, stable, tree, DecideManual); err != nil {
+	base, err := c.withPlan(ctx, stable, head)
+	if err != nil {
+		return err
+	}
+	if _, err := c.commit(ctx, id, base, tree, DecideManual); err != nil {
 		return err
 	}
 	return c.update(ctx, c.reopenRun)
+}
+
+// withPlan is the commit to measure a fix by hand from: stable, with the specification and ralph.yaml as head has them.
+// What the user has committed of those since is the user's to change, and no part of the fix.
+func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string, error) {
+	paths := []string{config.File}
+	if filepath.IsLocal(c.specRel) {
+		paths = append(paths, c.specRel)
+	}
+	list := func(rev string) ([]byte, error) {
+		return c.repo.Output(ctx, append([]string{"ls-tree", "-z", "--full-tree", rev, "--"}, paths...)...)
+	}
+	then, err := list(stable)
+	if err != nil {
+		return "", err
+	}
+	now, err := list(head)
+	if err != nil || bytes.Equal(then, now) {
+		return stable, err
+	}
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", stable); err != nil {
+		return "", err
+	}
+	if _, err := private.Input(ctx, now, "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	tree, err := private.Line(ctx, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	return c.repo.With(identity...).Line(ctx, "commit-tree", tree, "-p", stable, "-m", "The plan of a fix by hand")
 }
 
 // stop ends the run as partial. The requirement in work goes back to pending, its work is kept under a ref.

@@ -67,7 +67,7 @@ var requirementTable = map[Status]map[Event]Status{
 	Retry:         {Attempt: Retry, Pass: Done, FailAgain: Retry, FailLast: Blocked, Block: Blocked, Interrupt: Pending},
 	Blocked:       {AutoUnblock: Pending, DecideSkip: Skipped, DecideManual: Done, DecideRetry: Pending, Reopen: Pending},
 	Done:          {Reopen: Pending},
-	Skipped:       {Reopen: Pending},
+	Skipped:       {DecideRetry: Pending, Reopen: Pending},
 }
 
 // RunStatus is where a run stands.
@@ -143,10 +143,13 @@ func legal(r *Requirement) string {
 	}
 	var names []string
 	for _, e := range Events {
-		// Only what is blocked from upstream can be freed from there: that case is behind us.
-		if _, ok := requirementTable[r.Status][e]; ok && e != AutoUnblock {
+		// Only what is blocked from upstream can be freed from there: that case is behind us. Nobody reopens by command.
+		if _, ok := requirementTable[r.Status][e]; ok && e != AutoUnblock && e != Reopen {
 			names = append(names, string(e))
 		}
+	}
+	if len(names) == 0 {
+		return "'ralph-loop --redo-changed' does it again once its text changed"
 	}
 	return "possible now: " + strings.Join(names, ", ")
 }

@@ -21,7 +21,7 @@ var legalRequirement = map[Status]string{
 	Retry:         "attempt→retry, pass→done, fail→retry, fail for good→blocked, block→blocked, interrupt→pending",
 	Blocked:       "decide skip→skipped, decide manual→done, decide retry→pending, reopen→pending",
 	Done:          "reopen→pending",
-	Skipped:       "reopen→pending",
+	Skipped:       "decide retry→pending, reopen→pending",
 }
 
 func TestRequirementMachineWalkedWhole(t *testing.T) {

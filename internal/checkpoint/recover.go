@@ -104,7 +104,7 @@ func trailersOf(body string) map[string]string {
 }
 
 // Recover makes the state usable again. A whole file or copy is taken as it is; else what the history proves. It gives
-// a line about where the state came from, and the claims that it does not believe.
+// a line about what was recovered, and the claims that it does not believe.
 func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source string, doubtful []string, err error) {
 	for _, id := range accept {
 		if c.graph.Spec().Lookup(id) == nil {
@@ -119,16 +119,19 @@ func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source strin
 	file, fileData, fileErr := read(c.store.path())
 	copied, copyData, copyErr := read(c.store.copy())
 	var p *Progress
+	byClaims := false
 	switch {
 	case fileErr == nil && file != nil && (copied == nil || file.Serial >= copied.Serial) && len(accept) == 0:
-		p, source = file, "the state is whole"
+		p, source = file, "the state is whole: there is nothing to recover"
 	case copyErr == nil && copied != nil && len(accept) == 0:
-		p, source = copied, "the copy in the git directory"
+		p, source = copied, "recovered from the copy in the git directory"
 	default:
 		if p, doubtful, err = c.recoverFromTrailers(ctx, accept); err != nil {
 			return "", nil, err
 		}
-		source = "the commits of this branch"
+		byClaims = true
+		n := p.Counts()
+		source = fmt.Sprintf("recovered from the commits of this branch: they prove %d of %d done", n.Done, n.Total)
 		if copied != nil {
 			p.Learnings = copied.Learnings
 		}
@@ -155,7 +158,7 @@ func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source strin
 		return "", nil, err
 	}
 	c.p = p
-	if source == "the commits of this branch" {
+	if byClaims {
 		if err := c.gateRecovered(ctx, p); err != nil {
 			return "", nil, err
 		}

@@ -158,7 +158,11 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		estimated = " (partly estimated)"
 	}
 	if skips := c.skips(); skips > 0 {
-		fmt.Fprintf(w, "\nThe gate was switched off %d times (RALPH_SKIP=1): %s\n", skips, filepath.Join(c.repo.StateDir(), "skips.log"))
+		times := "once"
+		if skips > 1 {
+			times = fmt.Sprintf("%d times", skips)
+		}
+		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times, filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
 		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))

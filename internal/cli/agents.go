@@ -21,7 +21,7 @@ const commandAgent = "command"
 func (p *Process) agentNames() (dir string, names []string, err error) {
 	dir = p.Getenv("RALPH_AGENTS")
 	if dir == "" {
-		return "", nil, exit.Fail("scripts/ralph-loop names its own scripts/agents", "RALPH_AGENTS does not say where the agents are")
+		return "", nil, exit.Fail("ralph-loop names its own; without it, the folder with a file for each agent", "RALPH_AGENTS does not say where the agents are")
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -35,9 +35,10 @@ func (p *Process) agentNames() (dir string, names []string, err error) {
 	return dir, names, nil
 }
 
-// agents lists the agents, or names the one that is meant.
+// agents lists the agents, or names the one that is meant, if it can be dispatched with these arguments.
 func (v *checkpointVerbs) agents(c *urfave.Context) error {
-	if _, err := v.p.operands(c, "ralph-checkpoint agents [--select NAME]", 0, 0); err != nil {
+	args, err := v.p.operands(c, "ralph-checkpoint agents [--select NAME [-- ARGUMENT...]]", 0, -1)
+	if err != nil {
 		return err
 	}
 	_, names, err := v.p.agentNames()
@@ -49,7 +50,14 @@ func (v *checkpointVerbs) agents(c *urfave.Context) error {
 		if err != nil {
 			return err
 		}
+		if command, err := v.p.agentCommand(c.Context, name, args); err != nil {
+			return err
+		} else if name == commandAgent && len(command) == 1 {
+			return exit.Misuse("ralph-loop --agent command -- PROGRAM [ARGUMENT...], or agent.command in ralph.yaml", "the agent \"command\" is given no program")
+		}
 		names = []string{name}
+	} else if len(args) > 0 {
+		return exit.Misuse("usage: ralph-checkpoint agents [--select NAME [-- ARGUMENT...]]", "unexpected operand %q", args[0])
 	}
 	for _, n := range names {
 		fmt.Fprintln(v.p.Stdout, n)

@@ -456,7 +456,7 @@ func (v *checkpointVerbs) recover(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	say(v.p.Stderr, checkpointName, "recovered from %s", source)
+	say(v.p.Stderr, checkpointName, "%s", source)
 	for _, line := range doubtful {
 		say(v.p.Stderr, checkpointName, "not believed: %s (--accept believes it)", line)
 	}

@@ -47,11 +47,8 @@ func TestReadme(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.write(filepath.Join(w.home, "agent.sh"), string(agent))
-	scripts, err := filepath.Abs("../../scripts")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.environ = append(w.environ, "PATH="+scripts+":"+os.Getenv("PATH"), "GOFLAGS=-buildvcs=false", "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
+	installed := layInstalled(t)
+	w.environ = append(w.environ, "PATH="+installed+":"+os.Getenv("PATH"), "GOFLAGS=-buildvcs=false", "GOCACHE="+goEnv(t, "GOCACHE"), "GOMODCACHE="+goEnv(t, "GOMODCACHE"))
 	w.git("init", "-q")
 	w.git("add", "-A")
 	w.git("commit", "-q", "-m", "Begin")
@@ -89,6 +86,25 @@ func TestReadme(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// layInstalled lays the scripts as make install does, and gives the folder for PATH.
+func layInstalled(t *testing.T) string {
+	t.Helper()
+	top := t.TempDir()
+	bin, lib := filepath.Join(top, "bin"), filepath.Join(top, "lib", "ralph")
+	for from, to := range map[string]string{"../../scripts": lib, "../../hooks": filepath.Join(lib, "hooks")} {
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(bin, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../lib/ralph/ralph-loop", filepath.Join(bin, "ralph-loop")); err != nil {
+		t.Fatal(err)
+	}
+	return bin
 }
 
 func goEnv(t *testing.T, name string) string {

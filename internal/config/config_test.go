@@ -3,9 +3,12 @@ package config
 import (
 	"os"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
+
+	"gopkg.in/yaml.v3"
 
 	"ralph-loop/internal/exit"
 )
@@ -63,7 +66,8 @@ func TestRefusals(t *testing.T) {
 		"gate: {test_ratio: -1}":                 {"gate.test_ratio is -1; it must lie between 0 and 100", ""},
 		"gate: {test_ratio: many}":               {`"many" does not fit: a whole number is wanted`, ""},
 		"gate: {test_ratio: }":                   {"gate.test_ratio has no value", ""},
-		"gate: {test: make test}":                {"does not fit: a list is wanted", ""},
+		"gate: {test: make test}":                {`does not fit: a list of commands, as in ["make test"], is wanted`, ""},
+		"gate: {link: data}":                     {"does not fit: a list is wanted", ""},
 		"gate: {test: [\"\"]}":                   {"an empty command checks nothing", ""},
 		"gate: {test: [[]]}":                     {"begins with the program", ""},
 		"gate: {test: [{a: b}]}":                 {"a command is a text, or a list of texts", ""},
@@ -77,7 +81,7 @@ func TestRefusals(t *testing.T) {
 		"max_iterations: 0":                      {"max_iterations is 0", ""},
 		"prompt: {lang: fr}":                     {`prompt.lang is "fr"; known are auto, en, zh`, ""},
 		"commit: {subject: done}":                {"commit.subject must hold {id}", ""},
-		"gate: [":                                {"ralph.yaml: line 1: did not find expected node content", "manual"},
+		"gate: [":                                {"ralph.yaml: line 1: did not find expected node content", "docs/configuration.md"},
 		"spec: a\n---\nspec: b":                  {"holds more than one document", ""},
 		"gate: {coverage: 70}\ncost: {thresh: 1": {"ralph.yaml: line", ""},
 	} {
@@ -102,4 +106,48 @@ func FuzzRead(f *testing.F) {
 			t.Errorf("%+v and %v", c, err)
 		}
 	})
+}
+
+// The documentation's first example is the defaults, with every key; the others can be read.
+func TestDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := regexp.MustCompile("(?ms)^```yaml\n(.*?)^```\n").FindAllStringSubmatch(string(page), -1)
+	if len(examples) < 3 {
+		t.Fatalf("%d examples were found", len(examples))
+	}
+	for _, e := range examples {
+		if _, err := Read("ralph.yaml", []byte(e[1])); err != nil {
+			t.Errorf("%v in\n%s", err, e[1])
+		}
+	}
+	all := examples[0][1]
+	c, err := Read("ralph.yaml", []byte(all))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]any
+	if err := yaml.Unmarshal([]byte(all), &keys); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(at string, keys map[string]any, got, usual reflect.Value)
+	walk = func(at string, keys map[string]any, got, usual reflect.Value) {
+		for i := range got.NumField() {
+			key, field, byDefault := got.Type().Field(i).Tag.Get("yaml"), got.Field(i), usual.Field(i)
+			below, isMapping := keys[key].(map[string]any)
+			_, written := keys[key]
+			switch {
+			case !written:
+				t.Errorf("%s%s is not in docs/configuration.md", at, key)
+			case isMapping:
+				walk(at+key+".", below, field, byDefault)
+			case field.Kind() == reflect.Slice && field.Len() == 0 && byDefault.Len() == 0:
+			case !reflect.DeepEqual(field.Interface(), byDefault.Interface()):
+				t.Errorf("%s%s is %v in docs/configuration.md and by default %v", at, key, field, byDefault)
+			}
+		}
+	}
+	walk("", keys, reflect.ValueOf(c).Elem(), reflect.ValueOf(Default()).Elem())
 }

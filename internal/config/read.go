@@ -24,7 +24,7 @@ func Read(name string, data []byte) (*Config, error) {
 		if errors.Is(err, io.EOF) {
 			return c, nil
 		}
-		return nil, exit.Fail("every key and its default is in the manual page ralph.yaml(5)", "%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, exit.Fail("docs/configuration.md has every key and its default", "%s: %s", name, strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	r := reader{name: name}
 	if dec.Decode(new(yaml.Node)) != io.EOF {
@@ -113,6 +113,9 @@ func kind(t reflect.Type) string {
 	case reflect.Bool:
 		return "true or false"
 	case reflect.Slice:
+		if t.Elem() == reflect.TypeFor[Command]() {
+			return `a list of commands, as in ["make test"],`
+		}
 		return "a list"
 	}
 	return "a text"

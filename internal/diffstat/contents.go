@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"regexp"
 	"runtime"
+	"strings"
 	"sync"
 
 	"ralph-loop/internal/git"
@@ -128,6 +130,38 @@ func (f *File) learn(s versions) {
 	if f.Class != Other && s.generated && !s.hand {
 		f.Class, f.Reason = Other, generated
 	}
+}
+
+// Scripts gives a tree's files that are implementation by their first two bytes, "#!", since their names tell nothing.
+func Scripts(ctx context.Context, repo *git.Repo, tree string, c *Classifier) ([]string, error) {
+	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the tree: %w", err)
+	}
+	var paths, blobs []string
+	for entry := range strings.SplitSeq(string(out), "\x00") {
+		about, file, _ := strings.Cut(entry, "\t")
+		words := strings.Fields(about) // mode, type, object
+		if len(words) != 3 || words[1] != "blob" || words[0] == modeLink {
+			continue
+		}
+		if _, reason := c.ByName(file); reason == unknown {
+			paths, blobs = append(paths, file), append(blobs, words[2])
+		}
+	}
+	var scripts []string
+	start := make([]byte, 2)
+	err = repo.Blobs(ctx, blobs, func(i int, data io.Reader, _ int64) error {
+		_, err := io.ReadFull(data, start)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil
+		}
+		if err == nil && string(start) == "#!" && ofScript(paths[i]) == Implementation {
+			scripts = append(scripts, paths[i])
+		}
+		return err
+	})
+	return scripts, err
 }
 
 // countLines counts the lines of start and of what follows it, as git does: one without a newline at the end is one.

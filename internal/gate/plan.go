@@ -3,6 +3,7 @@ package gate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -85,13 +86,23 @@ func makePlan(ctx context.Context, repo *git.Repo, c *config.Config, tree string
 	paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	p := &plan{modules: goModules(paths)}
 	classifier := &diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}
-	endings := map[string]int{}
+	languages := map[string]bool{} // that no step of our own tests
 	for _, file := range paths {
 		if class, _ := classifier.ByName(file); class == diffstat.Implementation {
 			p.hasSource = true
 			if !strings.HasSuffix(file, ".go") || len(p.modules) == 0 {
-				endings[path.Ext(file)]++
+				languages["*"+path.Ext(file)] = true
 			}
+		}
+	}
+	if !p.hasSource {
+		scripts, err := diffstat.Scripts(ctx, repo, tree, classifier)
+		if err != nil {
+			return nil, err
+		}
+		if len(scripts) > 0 {
+			p.hasSource = true
+			languages["scripts without an ending"] = true
 		}
 	}
 	g := c.Gate
@@ -112,10 +123,7 @@ func makePlan(ctx context.Context, repo *git.Repo, c *config.Config, tree string
 	for _, m := range p.modules {
 		p.steps = append(p.steps, Step{Layer: "L2", Dir: m.dir, Args: []string{"go", "test", "-json", "-coverpkg=./...", "./..."}, Line: "go test -coverpkg=./... ./...", kind: goTest})
 	}
-	for ending := range endings {
-		p.untested = append(p.untested, "*"+ending)
-	}
-	slices.Sort(p.untested)
+	p.untested = slices.Sorted(maps.Keys(languages))
 	return p, nil
 }
 

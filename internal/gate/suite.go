@@ -84,7 +84,7 @@ func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, err
 		l.Advice = "write the first test, or mend the command's filter"
 		if r.silent {
 			l.Summary = "nothing shows that a test ran, though the command ended well"
-			l.Advice = "configure gate.test_reports (JUnit XML), or let the tests print TAP or 'go test' lines"
+			l.Advice = "configure gate.test_reports (JUnit XML), or let the tests print what the gate knows: TAP, 'go test', Python's unittest"
 		}
 	}
 	if l.Result != Pass {

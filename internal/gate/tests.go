@@ -16,7 +16,7 @@ import (
 
 // L2 and L3 are one run of all tests: L3 reads the coverage that this very run wrote.
 
-const suiteVersion = 1
+const suiteVersion = 2
 
 // testRun is one run of the whole suite on one tree.
 type testRun struct {
@@ -247,6 +247,19 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 	told, events, err := readTally(out.stdout)
 	if err != nil {
 		return err
+	}
+	if told.form == "" && events == nil {
+		var python *tally
+		err := readFile(out.stderr, func(in io.Reader) (err error) {
+			python, err = tallyUnittest(in)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("read the tests' output: %w", err)
+		}
+		if python.form != "" {
+			told = python
+		}
 	}
 	if events != nil {
 		j.addGoRun(s, r, events)

@@ -168,6 +168,41 @@ func TestTally(t *testing.T) {
 	}
 }
 
+func TestUnittest(t *testing.T) {
+	rule := strings.Repeat("-", 70) + "\n"
+	heading := strings.Repeat("=", 70) + "\n"
+	cases := []struct {
+		name, out, form string
+		counts          Counts
+		failed          string
+	}{
+		{"all is well", "...\n" + rule + "Ran 3 tests in 0.000s\n\nOK\n", "unittest", Counts{Passed: 3}, ""},
+		{"one", ".\n" + rule + "Ran 1 test in 0.000s\n\nOK\n", "unittest", Counts{Passed: 1}, ""},
+		{"of all kinds", "EFsux\n" + heading + "ERROR: test_e (m.T.test_e)\n" + rule + "Traceback\n\n" + heading + "FAIL: test_f (m.T.test_f)\n" + rule + "Traceback\n\n" +
+			rule + "Ran 6 tests in 0.1s\n\nFAILED (failures=1, errors=1, skipped=1, expected failures=1, unexpected successes=1)\n",
+			"unittest", Counts{Passed: 2, Failed: 3, Skipped: 1}, "ERROR: test_e (m.T.test_e); FAIL: test_f (m.T.test_f)"},
+		{"two runs", rule + "Ran 1 test in 0.1s\n\nOK\n" + rule + "Ran 2 tests in 0.1s\n\nOK (skipped=1)\n", "unittest", Counts{Passed: 2, Skipped: 1}, ""},
+		{"failed before the first test", heading + "ERROR: setUpClass (m.T)\n" + rule + rule + "Ran 0 tests in 0.1s\n\nFAILED (errors=1)\n", "unittest", Counts{Failed: 1}, "ERROR: setUpClass (m.T)"},
+		{"none", rule + "Ran 0 tests in 0.0s\n\nNO TESTS RAN\n", "unittest", Counts{}, ""},
+		{"cut short", rule + "Ran 3 tests in 0.1s\n", "", Counts{}, ""},
+		{"prose", "Ran 3 tests in 0.1s\n\nOK\n", "", Counts{}, ""},
+		{"nothing", "", "", Counts{}, ""},
+	}
+	for _, c := range cases {
+		got, err := tallyUnittest(strings.NewReader(c.out))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var failed []string
+		for _, f := range got.failed {
+			failed = append(failed, f.Message)
+		}
+		if got.form != c.form || got.counts != c.counts || strings.Join(failed, "; ") != c.failed {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+	}
+}
+
 func TestJUnit(t *testing.T) {
 	cases := []struct {
 		name, text, wrong string
@@ -280,6 +315,10 @@ func FuzzReports(f *testing.F) {
 		}
 		if len(got.failed) > got.counts.Failed {
 			t.Fatal("more failures than failed tests")
+		}
+		python, err := tallyUnittest(bytes.NewReader(data))
+		if err != nil || len(python.failed) > python.counts.Failed || (python.form == "" && python.counts != Counts{}) {
+			t.Fatalf("unittest: %+v, %v", python, err)
 		}
 		var j tally
 		if err := j.junit(bytes.NewReader(data)); err == nil && j.form != "JUnit" {

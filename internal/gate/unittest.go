@@ -1,0 +1,49 @@
+package gate
+
+import (
+	"io"
+	"regexp"
+	"strings"
+)
+
+var (
+	unittestRan     = regexp.MustCompile(`^Ran (\d+) tests? in [0-9.]+s$`)
+	unittestVerdict = regexp.MustCompile(`^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$`)
+	unittestFailed  = regexp.MustCompile(`^(?:FAIL|ERROR): \S.*$`)
+)
+
+// tallyUnittest recognises what Python's unittest prints on stderr: for each failure a heading between two rules, and
+// at the end how many tests ran and what became of them. It has no report that a program could read.
+func tallyUnittest(in io.Reader) (*tally, error) {
+	t := &tally{unit: "test"}
+	doubleRule, rule := strings.Repeat("=", 70), strings.Repeat("-", 70)
+	before, ran := "", -1
+	err := eachLineOf(in, func(line string) {
+		switch {
+		case line == "": // between the count and the verdict
+			return
+		case before == doubleRule && unittestFailed.MatchString(line):
+			t.fail(Finding{Rule: "test failed", Message: line})
+		case before == rule && unittestRan.MatchString(line):
+			ran = number(unittestRan.FindStringSubmatch(line)[1])
+		case ran >= 0 && unittestRan.MatchString(before) && unittestVerdict.MatchString(line):
+			t.form = "unittest"
+			failed, skipped := 0, 0
+			for _, part := range strings.Split(unittestVerdict.FindStringSubmatch(line)[1], ", ") {
+				switch what, count, _ := strings.Cut(part, "="); what {
+				case "failures", "errors", "unexpected successes":
+					failed += number(count)
+				case "skipped":
+					skipped = number(count)
+				}
+			}
+			t.counts.Failed += failed
+			t.counts.Skipped += skipped
+			t.counts.Passed += max(0, ran-failed-skipped) // each subtest that fails counts as a failure, and not as a test
+			ran = -1
+		}
+		before = line
+	})
+	t.failed = t.failed[:min(len(t.failed), t.counts.Failed)]
+	return t, err
+}
