@@ -261,7 +261,10 @@ func clip(text string, n int) string {
 func firstLine(text []byte) string {
 	for line := range strings.Lines(string(text)) {
 		if line = strings.TrimSpace(line); line != "" {
-			return clip(line, 200)
+			if len(line) > 200 { // it stands in a table's row
+				line = strings.ToValidUTF8(line[:197], "") + "..."
+			}
+			return line
 		}
 	}
 	return "no reason given"
