@@ -447,6 +447,9 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 
 // noteUntracked stores the user's untracked files and names them.
 func (c *Checkpoint) noteUntracked(ctx context.Context) error {
+	if err := c.storeIgnored(ctx); err != nil {
+		return err
+	}
 	all, large, err := c.storeUntracked(ctx)
 	if err != nil || len(all) == 0 {
 		return err

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/git"
 )
 
 // maxStored is the largest untracked file that is stored, in bytes; larger ones are named as not stored.
@@ -81,6 +82,49 @@ func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, e
 		return nil, nil, err
 	}
 	return all, large, atomicfile.Write(c.untrackedPath(), append(data, '\n'))
+}
+
+func (c *Checkpoint) ignoredPath() string { return filepath.Join(c.repo.StateDir(), "ignored") }
+
+// storeIgnored remembers what git ignores at the start of a run, folders as one entry. Such a file may hold a secret, and
+// stays the user's when an attempt edits .gitignore.
+func (c *Checkpoint) storeIgnored(ctx context.Context) error {
+	out, err := c.repo.Output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(c.ignoredPath(), out)
+}
+
+// unignored are the files that an index has, the baseline has not, and git ignored as the run began.
+func (c *Checkpoint) unignored(ctx context.Context, index *git.Repo, baseline string) ([]string, error) {
+	data, err := os.ReadFile(c.ignoredPath())
+	if errors.Is(err, fs.ErrNotExist) || len(data) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of ignored files: %w", err)
+	}
+	ignored := map[string]bool{}
+	for _, path := range nulList(data) {
+		ignored[path] = true
+	}
+	out, err := index.Output(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A", baseline)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(nulList(out), func(path string) bool {
+		for at := path; ; {
+			if ignored[at] {
+				return false
+			}
+			i := strings.LastIndexByte(strings.TrimSuffix(at, "/"), '/')
+			if i < 0 {
+				return true
+			}
+			at = at[:i+1]
+		}
+	}), nil
 }
 
 // untracked are the user's untracked files as the run began.

@@ -246,8 +246,12 @@ func (c *Checkpoint) worktreeTree(ctx context.Context, baseline string, leaveOut
 			return "", err
 		}
 	}
+	unignored, err := c.unignored(ctx, private, baseline)
+	if err != nil {
+		return "", err
+	}
 	var list bytes.Buffer
-	for _, path := range leaveOut {
+	for _, path := range slices.Concat(leaveOut, unignored) {
 		if !strings.HasSuffix(path, "/") {
 			list.WriteString(path + "\x00")
 		}
