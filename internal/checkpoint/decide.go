@@ -223,22 +223,57 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 		}
 		c.say("what is undone is kept under %s", ref)
 	}
-	ref, err := c.cleanTo(ctx, head, "rolled-back-work", id, "uncommitted work as the run was rolled back")
+	err = c.update(ctx, func(p *Progress) error {
+		p.Rollback = &Rollback{Head: head, Target: target, Undone: undone}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return c.FinishRollback(ctx)
+}
+
+// FinishRollback carries out a rollback that was begun, also one that a crash cut short. Where the branch moved since
+// it is given up: the user went on. The run lock must be held.
+func (c *Checkpoint) FinishRollback(ctx context.Context) error {
+	if c.p == nil || c.p.Rollback == nil {
+		return nil
+	}
+	in := *c.p.Rollback
+	branch, err := c.repo.Branch(ctx)
+	if err != nil {
+		return err
+	}
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if branch != c.p.Branch || head != in.Head && head != in.Target {
+		c.say("the rollback to %.12s was cut short and the branch moved since: decide again", in.Target)
+		return c.update(ctx, func(p *Progress) error {
+			p.Rollback = nil
+			return nil
+		})
+	}
+	ref, err := c.cleanTo(ctx, head, "rolled-back-work", short(in.Target), "uncommitted work as the run was rolled back")
 	if err != nil {
 		return err
 	}
 	if ref != "" {
 		c.say("uncommitted work is kept under %s", ref)
 	}
-	if _, err := c.repo.Output(ctx, "read-tree", "--reset", "-u", target); err != nil {
+	if _, err := c.repo.Output(ctx, "read-tree", "--reset", "-u", in.Target); err != nil {
 		return err
 	}
-	if err := c.repo.SetRef(ctx, "HEAD", target, "ralph-checkpoint: rollback"); err != nil {
+	if err := c.repo.SetRef(ctx, "HEAD", in.Target, "ralph-checkpoint: rollback"); err != nil {
 		return err
 	}
 	err = c.update(ctx, func(p *Progress) error {
-		for _, id := range undone {
+		for _, id := range in.Undone {
 			r := p.Find(id)
+			if r == nil {
+				continue
+			}
 			if err := c.set(r, Reopen); err != nil {
 				return err
 			}
@@ -249,7 +284,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 				return err
 			}
 		}
-		p.Baseline, p.LastAttempt = target, nil
+		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
 		}
@@ -258,7 +293,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 	if err != nil {
 		return err
 	}
-	return c.writeBaseline(target)
+	return c.writeBaseline(in.Target)
 }
 
 // undoneBy are the requirements whose commits lie between target and head. A commit of anybody else's there refuses the

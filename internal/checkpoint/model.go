@@ -31,6 +31,7 @@ type Progress struct {
 	Order         []string        `yaml:"topology_order"`         // every requirement, whatever its status
 	Requirements  []*Requirement  `yaml:"requirements"`           // in topology order
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
+	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
 }
 
@@ -100,6 +101,13 @@ type Intent struct {
 	Tree    string `yaml:"tree"`
 	Message string `yaml:"message"`
 	Gate    string `yaml:"gate"`
+}
+
+// Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
+type Rollback struct {
+	Head   string   `yaml:"head"`   // where the branch was
+	Target string   `yaml:"target"` // where it goes
+	Undone []string `yaml:"undone"` // requirements whose commits lie between
 }
 
 // AttemptOutcome is how the last dispatch ended; the gate alone says whether its work is good.

@@ -75,7 +75,7 @@ func (p *Process) selectAgent(ctx context.Context, name string, names []string) 
 		if err != nil {
 			return "", err
 		}
-		cfg, err := p.readConfig(repo.Top)
+		cfg, err := p.readConfig(ctx, repo)
 		if err != nil {
 			return "", err
 		}
@@ -108,7 +108,7 @@ func (p *Process) agentCommand(ctx context.Context, name string, args []string) 
 		if err != nil {
 			return nil, err
 		}
-		cfg, err := p.readConfig(repo.Top)
+		cfg, err := p.readConfig(ctx, repo)
 		if err != nil {
 			return nil, err
 		}

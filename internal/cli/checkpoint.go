@@ -12,6 +12,7 @@ import (
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
 )
 
 const checkpointName = "ralph-checkpoint"
@@ -78,24 +79,38 @@ type checkpointVerbs struct{ p *Process }
 
 // open is the state, with the run lock held where the verb changes it.
 func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
-	c, _, err = v.p.openCheckpoint(ctx, checkpointName)
-	if err != nil || !change {
-		return c, func() {}, err
+	release = func() {}
+	if change {
+		if release, err = v.hold(ctx, begin); err != nil {
+			return nil, nil, err
+		}
 	}
-	release, err = c.HoldRun(begin)
-	if err != nil {
-		return nil, nil, err
-	}
-	// Only now is the state ours: what was read before may have changed since.
-	c, _, err = v.p.openCheckpoint(ctx, checkpointName)
-	if err == nil {
-		err = c.SettleKilled(ctx)
+	if c, err = v.p.openCheckpoint(ctx, checkpointName); err == nil && change {
+		err = c.FinishRollback(ctx)
 	}
 	if err != nil {
 		release()
 		return nil, nil, err
 	}
 	return c, release, nil
+}
+
+// hold takes the run lock, and first of all puts in order what a killed attempt left: the specification, the
+// configuration and the state are read only then.
+func (v *checkpointVerbs) hold(ctx context.Context, begin bool) (release func(), err error) {
+	repo, err := git.Open(ctx, v.p.Dir, v.p.Environ)
+	if err != nil {
+		return nil, err
+	}
+	c := checkpoint.Blank(v.p.checkpointOptions(&project{repo: repo}, checkpointName))
+	if release, err = c.HoldRun(begin); err != nil {
+		return nil, err
+	}
+	if err := c.SettleKilled(ctx); err != nil {
+		release()
+		return nil, err
+	}
+	return release, nil
 }
 
 // change runs f on the state with the run lock held, for a verb with exactly one operand, the requirement.
@@ -435,23 +450,17 @@ func (v *checkpointVerbs) recover(c *urfave.Context) error {
 	if _, err := v.p.operands(c, "ralph-checkpoint recover [--accept REQ]...", 0, 0); err != nil {
 		return err
 	}
-	pr, err := v.p.openProject(c.Context, checkpointName)
-	if err != nil {
-		return err
-	}
-	// Opened without a look at the state, which may be damaged: that is why we are here.
-	cp := checkpoint.Blank(checkpoint.Options{
-		Repo: pr.repo, Config: pr.cfg, Graph: pr.graph, Spec: pr.spec, Environ: v.p.Environ, Now: v.p.Now,
-		Say: func(format string, args ...any) { say(v.p.Stderr, checkpointName, format, args...) },
-	})
-	release, err := cp.HoldRun(false)
+	release, err := v.hold(c.Context, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	if err := cp.SettleKilled(c.Context); err != nil {
+	pr, err := v.p.openProject(c.Context, checkpointName)
+	if err != nil {
 		return err
 	}
+	// Without a look at the state, which may be damaged: that is why we are here.
+	cp := checkpoint.Blank(v.p.checkpointOptions(pr, checkpointName))
 	source, doubtful, err := cp.Recover(c.Context, c.StringSlice("accept"))
 	if err != nil {
 		return err

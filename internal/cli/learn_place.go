@@ -81,7 +81,7 @@ func (p *Process) learnPlace(ctx context.Context) (*learnPlace, error) {
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := p.readConfig(repo.Top)
+	cfg, err := p.readConfig(ctx, repo)
 	if err != nil {
 		return nil, err
 	}

@@ -243,7 +243,7 @@ func (o *orderProgram) maxPromptTokens(ctx context.Context) (int, error) {
 	if err != nil {
 		return config.Default().Prompt.MaxTokens, nil
 	}
-	cfg, err := o.readConfig(repo.Top)
+	cfg, err := o.readConfig(ctx, repo)
 	if err != nil {
 		return 0, err
 	}

@@ -11,6 +11,7 @@ import (
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/spec"
@@ -30,7 +31,7 @@ func (p *Process) openProject(ctx context.Context, name string) (*project, error
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := p.readConfig(repo.Top)
+	cfg, err := p.readConfig(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -52,13 +53,10 @@ func (p *Process) openProject(ctx context.Context, name string) (*project, error
 	return pr, nil
 }
 
-// readConfig is the configuration that holds for a worktree: ralph.yaml, then what the environment says.
-func (p *Process) readConfig(top string) (*config.Config, error) {
-	data, err := os.ReadFile(filepath.Join(top, config.File))
-	if err != nil && !os.IsNotExist(err) {
-		return nil, fmt.Errorf("read the configuration: %w", err)
-	}
-	cfg, err := config.Read(config.File, data)
+// readConfig is the configuration that holds in a worktree: ralph.yaml, then what the environment says. While a requirement
+// is in work it is the baseline's, whatever an attempt made of the file.
+func (p *Process) readConfig(ctx context.Context, repo *git.Repo) (*config.Config, error) {
+	cfg, err := p.configFile(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -68,17 +66,32 @@ func (p *Process) readConfig(top string) (*config.Config, error) {
 	return cfg, nil
 }
 
+func (p *Process) configFile(ctx context.Context, repo *git.Repo) (*config.Config, error) {
+	// A damaged state is reported by whoever needs the state.
+	if progress, err := checkpoint.NewStore(repo, p.Now).Load(); err == nil && progress != nil && progress.Working() != "" {
+		return gate.ReadConfig(ctx, repo, progress.Baseline, progress.Baseline)
+	}
+	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	return config.Read(config.File, data)
+}
+
 // openCheckpoint is the state of the worktree we stand in.
-func (p *Process) openCheckpoint(ctx context.Context, name string) (*checkpoint.Checkpoint, *project, error) {
+func (p *Process) openCheckpoint(ctx context.Context, name string) (*checkpoint.Checkpoint, error) {
 	pr, err := p.openProject(ctx, name)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	c, err := checkpoint.Open(checkpoint.Options{
+	return checkpoint.Open(p.checkpointOptions(pr, name))
+}
+
+func (p *Process) checkpointOptions(pr *project, name string) checkpoint.Options {
+	return checkpoint.Options{
 		Repo: pr.repo, Config: pr.cfg, Graph: pr.graph, Spec: pr.spec, Environ: p.Environ, Now: p.Now,
 		Say: func(format string, args ...any) { say(p.Stderr, name, format, args...) },
-	})
-	return c, pr, err
+	}
 }
 
 // say writes a line to stderr in a program's name.
@@ -98,7 +111,7 @@ func (p *Process) usualSpec(ctx context.Context) (path string, repo *git.Repo, e
 	if named != "" {
 		return named, repo, nil
 	}
-	cfg, err := p.readConfig(repo.Top)
+	cfg, err := p.readConfig(ctx, repo)
 	if err != nil {
 		return "", nil, err
 	}
