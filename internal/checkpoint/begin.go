@@ -120,12 +120,8 @@ func (c *Checkpoint) saveBegin(ctx context.Context, p *Progress) error {
 // pickUp continues where an open run stopped: a commit that was made and not recorded is found, and the half-done work
 // of an interrupted attempt is put aside.
 func (c *Checkpoint) pickUp(ctx context.Context) error {
-	branch, err := c.repo.Branch(ctx)
-	if err != nil {
+	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
-	}
-	if branch != c.p.Branch {
-		return exit.Refuse(backTo(c.p), "the open run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
 	}
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
@@ -156,6 +152,15 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 		p.Baseline, p.LastAttempt = head, nil
 		return nil
 	})
+}
+
+// refuseOtherBranch refuses where another branch than the run's is checked out.
+func (c *Checkpoint) refuseOtherBranch(ctx context.Context) error {
+	branch, err := c.repo.Branch(ctx)
+	if err != nil || branch == c.p.Branch {
+		return err
+	}
+	return exit.Refuse(backTo(c.p), "the run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
 }
 
 func nameOf(ref string) string {

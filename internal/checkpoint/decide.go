@@ -81,12 +81,8 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err := probe.move(DecideManual); err != nil {
 		return err
 	}
-	branch, err := c.repo.Branch(ctx)
-	if err != nil {
+	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
-	}
-	if branch != c.p.Branch {
-		return exit.Refuse(backTo(c.p), "the run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
 	}
 	stable, err := c.lastStable(ctx)
 	if err != nil {
@@ -189,12 +185,8 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 	if _, _, err := c.entry(c.p, id); err != nil {
 		return err
 	}
-	branch, err := c.repo.Branch(ctx)
-	if err != nil {
+	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
-	}
-	if branch != c.p.Branch {
-		return exit.Refuse(backTo(c.p), "the run works on %s, and %s is checked out", nameOf(c.p.Branch), nameOf(branch))
 	}
 	target, err := c.lastStable(ctx)
 	if err != nil {
