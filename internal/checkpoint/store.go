@@ -69,24 +69,27 @@ func decode(data []byte) (*Progress, error) {
 	if last != hex.EncodeToString(sum[:]) {
 		return nil, errors.New("its last line does not fit its content")
 	}
-	// Newer keys are known to newer programs only; the version says so before the keys do.
-	var version struct {
-		Schema int `yaml:"schema_version"`
-	}
-	if err := yaml.Unmarshal(body, &version); err != nil {
-		return nil, fmt.Errorf("it is not YAML: %w", err)
-	}
-	if version.Schema > SchemaVersion {
-		return nil, fmt.Errorf("it was written by a newer toolkit (schema %d, known is %d)", version.Schema, SchemaVersion)
-	}
-	if version.Schema < 1 {
-		return nil, errors.New("it names no schema version")
-	}
 	var p Progress
 	dec := yaml.NewDecoder(bytes.NewReader(body))
 	dec.KnownFields(true)
-	if err := dec.Decode(&p); err != nil {
+	err := dec.Decode(&p)
+	version := p.Schema
+	if err != nil {
+		// Newer keys are known to newer programs only: the version explains them.
+		var only struct {
+			Schema int `yaml:"schema_version"`
+		}
+		if yaml.Unmarshal(body, &only) == nil {
+			version = only.Schema
+		}
+	}
+	switch {
+	case version > SchemaVersion:
+		return nil, fmt.Errorf("it was written by a newer toolkit (schema %d, known is %d)", version, SchemaVersion)
+	case err != nil:
 		return nil, fmt.Errorf("it does not fit the schema: %w", err)
+	case version < 1:
+		return nil, errors.New("it names no schema version")
 	}
 	return &p, nil
 }
@@ -113,12 +116,25 @@ func read(path string) (*Progress, []byte, error) {
 	return p, data, nil
 }
 
+// holds reports whether the file at path has that very content: the usual case, in which one reading serves for both.
+func holds(path string, data []byte) bool {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() != int64(len(data)) {
+		return false
+	}
+	other, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(other, data)
+}
+
 // Load is the state, or nil where there never was one. The worktree's file counts; where it was deleted (git clean) or
 // is older (a crash between the two writes) the copy does. A damaged file is refused, never taken for none.
 func (s *Store) Load() (*Progress, error) {
-	p, _, err := read(s.path())
+	p, data, err := read(s.path())
 	if err != nil {
 		return nil, err
+	}
+	if p != nil && holds(s.copy(), data) {
+		return p, nil
 	}
 	c, _, copyErr := read(s.copy())
 	switch {

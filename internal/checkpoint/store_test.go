@@ -3,6 +3,8 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -144,6 +146,49 @@ func TestStoreRefusesANewerFile(t *testing.T) {
 	}
 	if _, err := decode(data); err == nil || !strings.Contains(err.Error(), "newer toolkit") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A newer toolkit's keys are not taken for damage: the version says why they are unknown, and an unknown key of the
+// present version is one.
+func TestUnknownKeysAreExplainedByTheVersion(t *testing.T) {
+	for version, want := range map[int]string{SchemaVersion + 1: "newer toolkit", SchemaVersion: "does not fit the schema", 0: "does not fit the schema"} {
+		p := sample()
+		p.Schema = version
+		data, err := encode(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := bytes.LastIndex(data, []byte(sumPrefix))
+		body := append(bytes.Clone(data[:at]), "from_the_future: yes\n"...)
+		sum := sha256.Sum256(body)
+		_, err = decode(append(body, sumPrefix+hex.EncodeToString(sum[:])+"\n"...))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("schema %d: %v, want %q", version, err, want)
+		}
+	}
+}
+
+// A copy of the same size and another content is read for itself.
+func TestStoreComparesTheCopyByItsContent(t *testing.T) {
+	s, _ := newStore(t)
+	put(t, s, sample())
+	copied, err := os.ReadFile(s.copy())
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := sample()
+	next.Serial, next.Run = 1, "r2"
+	put(t, s, next)
+	newer, err := os.ReadFile(s.copy())
+	if err != nil || len(newer) != len(copied) {
+		t.Fatalf("%d and %d bytes, %v: the test proves nothing", len(newer), len(copied), err)
+	}
+	if err := os.WriteFile(s.path(), copied, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if p, err := s.Load(); err != nil || p.Run != "r2" {
+		t.Errorf("got %+v, %v", p, err)
 	}
 }
 
