@@ -5,16 +5,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
 )
 
 // tokensLine is how agents that print plain text report their use, aider among them:
 // "Tokens: 1.2k sent, 345 received."
-var tokensLine = regexp.MustCompile(`(?i)\btokens:\s*([0-9.,]+)\s*([km]?)\s+sent\b.*?\b([0-9.,]+)\s*([km]?)\s+received\b`)
+var tokensLine = lazyregexp.New(`(?i)\btokens:\s*([0-9.,]+)\s*([km]?)\s+sent\b.*?\b([0-9.,]+)\s*([km]?)\s+received\b`)
 
 // usage is how many tokens an attempt used: what the agent said in its log, summed, else an estimate of a token for
 // four bytes of prompt and output.
@@ -103,7 +103,7 @@ func eachLine(r io.Reader, f func(line []byte)) error {
 }
 
 // colours are the escape sequences by which programs colour their output.
-var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var colours = lazyregexp.New(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // lastLines are the last lines of a file, at most n bytes of them, without colours and as valid UTF-8.
 func lastLines(path string, n int64) (string, error) {

@@ -107,7 +107,7 @@ func newBench(t *testing.T) *bench {
 	}
 	dir := t.TempDir()
 	b := &bench{t: t, dir: dir, real: filepath.Join(dir, "real"), metered: filepath.Join(dir, "metered"), stamps: filepath.Join(dir, "stamps")}
-	b.run(repository, nil, "go", "build", "-trimpath", "-o", b.real+"/", "./cmd/...")
+	b.run(repository, nil, "go", "build", "-trimpath", "-tags", "urfave_cli_no_docs", "-o", b.real+"/", "./cmd/...")
 	b.write(filepath.Join(dir, "tool.go"), toolProgram)
 	b.write(filepath.Join(dir, "meter.go"), meterProgram)
 	b.write(filepath.Join(dir, "empty.go"), "package main\n\nfunc main() {}\n")
