@@ -51,8 +51,8 @@ gate: build ## judge what would be committed, as the hook does
 	bin/ralph-gate run
 
 .PHONY: hooks
-hooks: build ## make the gate this repository's own pre-commit hook
-	git config core.hooksPath hooks
+hooks: build ## make the gate this repository's own hooks
+	bin/ralph-gate install
 
 .PHONY: install
 install: build ## install below PREFIX: programs in bin, the driver and its parts in lib/ralph
@@ -61,7 +61,9 @@ install: build ## install below PREFIX: programs in bin, the driver and its part
 	install -m 755 scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(LIB)"
 	install -m 755 scripts/agents/* "$(DESTDIR)$(LIB)/agents"
 	install -m 644 scripts/prompt/* "$(DESTDIR)$(LIB)/prompt"
-	install -m 755 hooks/* "$(DESTDIR)$(LIB)/hooks"
+	install -m 755 hooks/pre-commit hooks/agent-pre-tool "$(DESTDIR)$(LIB)/hooks"
+	for name in pre-merge-commit pre-push; do ln -sf pre-commit "$(DESTDIR)$(LIB)/hooks/$$name"; done
+	install -m 644 scripts/ralph.mk "$(DESTDIR)$(LIB)"
 	for name in ralph-loop ralph-prompt; do ln -sf ../lib/ralph/$$name "$(DESTDIR)$(PREFIX)/bin/$$name"; done
 
 .PHONY: uninstall
