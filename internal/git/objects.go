@@ -136,7 +136,7 @@ func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
 	return err
 }
 
-// Refs are all refs as they stand at one moment.
+// Refs are refs as they stand at one moment.
 type Refs struct {
 	Hash      map[string]string // by full name: what it points to
 	Symbolic  map[string]bool   // the names that point to another ref
@@ -144,9 +144,9 @@ type Refs struct {
 	Elsewhere map[string]bool   // other branches, by full names, that the repository's other worktrees have checked out
 }
 
-// Refs finds them all in one call.
-func (r *Repo) Refs(ctx context.Context) (*Refs, error) {
-	out, err := r.Output(ctx, "for-each-ref", "--format=%(objectname) %(refname)%00%(symref)%00%(HEAD)%00%(worktreepath)%00")
+// Refs finds all refs below the given prefixes (none: all) in one call.
+func (r *Repo) Refs(ctx context.Context, prefixes ...string) (*Refs, error) {
+	out, err := r.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)%00%(symref)%00%(HEAD)%00%(worktreepath)%00"}, prefixes...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -286,6 +286,9 @@ func TestRefs(t *testing.T) {
 		t.Errorf("refs %+v, want %v", all, kept)
 	}
 	delete(kept, "refs/heads/main")
+	if got := must[*Refs](t)(r.Refs(ctx, "refs/ralph")).Hash; !maps.Equal(got, kept) {
+		t.Errorf("below refs/ralph are %v, want %v", got, kept)
+	}
 	for ref := range kept {
 		if err := r.SetRef(ctx, ref, "", "done"); err != nil {
 			t.Error(err)
