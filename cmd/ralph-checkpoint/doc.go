@@ -10,7 +10,7 @@
 //	ralph-checkpoint fail [--digest FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback
-//	ralph-checkpoint cost REQ
+//	ralph-checkpoint cost [--summary] REQ
 //	ralph-checkpoint finish
 //	ralph-checkpoint failures REQ
 //	ralph-checkpoint status [--format text|json]

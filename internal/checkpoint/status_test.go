@@ -155,6 +155,10 @@ func TestSummaries(t *testing.T) {
 			r := p.Find("REQ-005")
 			r.Status, r.Attempts, r.Reason = Retry, 2, ""
 		}},
+		{"refused", "REQ-005", func(p *Progress) {
+			r := p.Find("REQ-005")
+			r.Status, r.Attempts, r.Reason, r.Digests = Retry, 1, "", []string{"digests/REQ-005-1.txt"}
+		}},
 		{"blocked", "REQ-005", nil},
 		{"auto_blocked", "REQ-006", func(p *Progress) {
 			r := p.Find("REQ-006")
@@ -177,7 +181,11 @@ func TestSummaries(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := inState(t, tt.change).WriteSummary(&out, tt.id); err != nil {
+			c := inState(t, tt.change)
+			if err := c.writeDigest("digests/REQ-005-1.txt", []byte("The gate refused this tree: L2: 1 of 9 failed; also L1b fail\n\nL2 fail: 1 of 9 failed\nL2 fail: a test's own words\n\nL1b fail: 0 of 5 added lines are tests\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.WriteSummary(&out, tt.id); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, "summary_"+tt.name, out.Bytes())

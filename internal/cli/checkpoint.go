@@ -57,7 +57,9 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
 			}},
-			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost},
+			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
+				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+			}},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
 			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
@@ -330,12 +332,18 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		used, over, err := cp.Cost(c.Context, id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		if c.Bool("summary") {
+			if err := cp.WriteSummary(v.p.Stdout, id); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		}
 		if over != "" {
 			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
 		}
