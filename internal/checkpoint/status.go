@@ -158,11 +158,7 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		estimated = " (partly estimated)"
 	}
 	if skips := c.skips(); skips > 0 {
-		times := "once"
-		if skips > 1 {
-			times = fmt.Sprintf("%d times", skips)
-		}
-		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times, filepath.Join(c.repo.StateDir(), "skips.log"))
+		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times(skips), filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
 		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))
@@ -202,6 +198,13 @@ func columns(text string) int {
 		}
 	}
 	return n
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func orDash(n int) string {
@@ -259,7 +262,7 @@ func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 		}
 		if err := writeColumns(w, [][]string{
 			{"  ralph-checkpoint failures " + id, "read what each attempt failed on"},
-			{"  " + decide + " retry", fmt.Sprintf("%d fresh attempts, told of the old failures", c.cfg.Agent.Attempts)},
+			{"  " + decide + " retry", "try again from the start, told of the old failures"},
 			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
 			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},
 			{"  " + decide + " stop", "end the run here"},
