@@ -1,12 +1,14 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 
 	"ralph-loop/internal/atomicfile"
@@ -160,9 +162,28 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 	if skips := c.skips(); skips > 0 {
 		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times(skips), filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
+	if l := p.Limit; l != nil && p.open() {
+		fmt.Fprintf(w, "\nThe agent is over a limit until %s: %s\n", c.clock(l.Until), l.Said)
+	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
 		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))
 	return err
+}
+
+// clock is a recorded time as the user's clock shows it.
+func (c *Checkpoint) clock(t time.Time) string {
+	return t.In(c.now().Location()).Format("2006-01-02 15:04:05")
+}
+
+// WriteNow prints what is at work and since when. going is false where the run ended or waits for a decision.
+func (c *Checkpoint) WriteNow(w io.Writer) (going bool, err error) {
+	p := c.p
+	going = p.Req.Status == Running || p.Req.Status == Recovered
+	if id := p.Working(); going && id != "" {
+		r := p.Find(id)
+		_, err = fmt.Fprintf(w, "%s, attempt %d, since %s\n", oneLine(id), r.Attempts+1, c.now().Sub(cmp.Or(r.Steps.Isolate, r.Since)).Round(time.Second))
+	}
+	return going, err
 }
 
 // writeColumns prints rows with two spaces between the columns, as wide as a terminal shows them.

@@ -62,7 +62,10 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			}},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
-			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
+			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{
+				format,
+				&urfave.BoolFlag{Name: "watch", Usage: "draw it again and again, on a terminal"},
+			}},
 			{Name: "summary", Usage: "print a requirement's execution summary", Action: v.summary},
 			{Name: "report", Usage: "print the run's report: the table, and what can be decided", Action: v.report},
 			{Name: "check", Usage: "judge the state", Action: v.check},
@@ -228,10 +231,8 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Changed {
 		return nil
 	}
-	if out, ok := v.p.Stdout.(interface{ Flush() error }); ok {
-		if err := out.Flush(); err != nil {
-			return err
-		}
+	if err := v.p.flush(); err != nil {
+		return err
 	}
 	fmt.Fprint(v.p.Stderr, a.Digest)
 	if !strings.HasSuffix(a.Digest, "\n") {
@@ -398,7 +399,10 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 	if err := oneOf("format", c.String("format"), "text", "json"); err != nil {
 		return err
 	}
-	return v.view(c, "ralph-checkpoint status [--format text|json]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	if c.Bool("watch") {
+		return v.watch(c)
+	}
+	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
 		if c.String("format") == "text" {
 			return cp.WriteTable(v.p.Stdout)
 		}
