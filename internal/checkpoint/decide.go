@@ -376,7 +376,10 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		status = p.Req.Status
 		return err
 	})
-	return status, err
+	if err != nil {
+		return status, err
+	}
+	return status, c.keepMissingSummaries()
 }
 
 // short is the beginning of a hash for people.

@@ -109,19 +109,27 @@ func (c *Checkpoint) KeepStatus() error {
 	if err := atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data); err != nil {
 		return err
 	}
-	id := c.p.Req.Current
-	if c.p.Find(id) == nil || c.graph.Spec().Lookup(id) == nil {
-		return nil
+	if id := c.p.Req.Current; c.p.Find(id) != nil && c.graph.Spec().Lookup(id) != nil {
+		return c.keepSummary(id)
 	}
+	return nil
+}
+
+func (c *Checkpoint) summaryPath(id string) string {
+	return filepath.Join(c.repo.Sprint(), "summaries", git.RefName(id)+".md")
+}
+
+// keepSummary keeps a requirement's summary as a file.
+func (c *Checkpoint) keepSummary(id string) error {
 	var b strings.Builder
 	if err := c.WriteSummary(&b, id); err != nil {
 		return err
 	}
-	dir := filepath.Join(c.repo.Sprint(), "summaries")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	path := c.summaryPath(id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("keep the summary: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(dir, git.RefName(id)+".md"), []byte(b.String()))
+	return atomicfile.Write(path, []byte(b.String()))
 }
 
 // marks are how a status looks in a table, each two columns wide.

@@ -227,6 +227,85 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A run that has ended is judged by what it left, too.
+func TestCheckJudgesAFinishedRun(t *testing.T) {
+	ended := func(change func(*Progress)) *Checkpoint {
+		c := inState(t, func(p *Progress) {
+			p.Req.Status = Partial
+			for _, r := range p.Requirements {
+				r.SpecHash = ""
+			}
+			if change != nil {
+				change(p)
+			}
+		})
+		for _, r := range c.p.Requirements {
+			if req := c.graph.Spec().Lookup(r.ID); r.SpecHash == "" {
+				r.SpecHash = req.Hash()
+			}
+		}
+		if err := c.keepMissingSummaries(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	prompt := func(c *Checkpoint, attempt, text string) {
+		t.Helper()
+		dir := filepath.Join(c.repo.Sprint(), "runs", "r1", "REQ-001", attempt)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "prompt.txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := "  - {id: REQ-001, title: Tags 标签, description: d, acceptance_criteria: [c]}\n", "  - {id: REQ-002, title: \"A <b>filter</b>\", description: d, acceptance_criteria: [c]}\n"
+	for want, c := range map[string]func() *Checkpoint{
+		"": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "1", "The rules.\n"+one+"L2: 1 of 9 failed\n")
+			prompt(c, "infra", "another prompt")
+			return c
+		},
+		"REQ-002 left no checklist": func() *Checkpoint {
+			c := ended(nil)
+			if err := os.Remove(c.summaryPath("REQ-002")); err != nil {
+				t.Fatal(err)
+			}
+			return c
+		},
+		`REQ-003 is done and its verdict "L1 pass; L2 error" names no run of the whole suite`: func() *Checkpoint {
+			return ended(func(p *Progress) { p.Find("REQ-003").Gate = "L1 pass; L2 error" })
+		},
+		"REQ-001, attempt 2: its prompt does not hold the requirement's own lines": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "2", "Build it.\n")
+			return c
+		},
+		"REQ-001, attempt 1: its prompt holds the lines of REQ-002 too": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "1", one+two)
+			return c
+		},
+		"REQ-001, attempt 1: its prompt of about 25017 tokens is beyond prompt.max_tokens 16000": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "1", one+strings.Repeat("more", 25000-4))
+			return c
+		},
+	} {
+		wrong, err := c().Check()
+		if err != nil || strings.Join(wrong, "\n") != want && !strings.HasPrefix(strings.Join(wrong, "\n"), want+":") {
+			t.Errorf("%q, %v; want %q", wrong, err, want)
+		}
+	}
+	// What is open is not judged yet.
+	c := ended(func(p *Progress) { p.Req.Status = Running })
+	prompt(c, "1", "Build it.\n")
+	if wrong, err := c.Check(); err != nil || len(wrong) > 0 {
+		t.Errorf("%q, %v", wrong, err)
+	}
+}
+
 func TestColumns(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "abc": 3, "标签": 4, "✅ done": 7, "🚫 ": 3, "⏭ ": 2, "e\u0301": 1, "ＩＤ": 4, "한글": 4} {
 		if got := columns(text); got != want {

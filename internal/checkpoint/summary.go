@@ -229,7 +229,7 @@ func (c *Checkpoint) Check() (wrong []string, err error) {
 	if data, err := os.ReadFile(c.baselinePath()); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && string(data) != p.Baseline+"\n" {
 		report("last-req-baseline.txt does not hold the baseline %s", p.Baseline)
 	}
-	return wrong, nil
+	return wrong, c.checkFinished(report)
 }
 
 // checkSteps looks at the seven steps of a requirement that is done. One that a user finished by hand had no agent.
