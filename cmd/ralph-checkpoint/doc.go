@@ -10,10 +10,10 @@
 //	ralph-checkpoint fail [--digest FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback
-//	ralph-checkpoint cost REQ
+//	ralph-checkpoint cost [--summary] REQ
 //	ralph-checkpoint finish
 //	ralph-checkpoint failures REQ
-//	ralph-checkpoint status [--format text|json]
+//	ralph-checkpoint status [--format text|json] [--watch]
 //	ralph-checkpoint summary REQ
 //	ralph-checkpoint report
 //	ralph-checkpoint check
@@ -33,6 +33,8 @@
 // decide carries out what the user decides about a blocked requirement: skip leaves it out, manual takes the user's own
 // fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to the last commit that
 // the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
+//
+// status --watch draws the table again each second, on a terminal, until the run ends or waits for a decision.
 //
 // recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked.
 //

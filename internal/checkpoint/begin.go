@@ -73,6 +73,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if continued {
 		c.warnOfLost(ctx, head)
 	}
+	if err := c.tryMessage(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.noteUntracked(ctx); err != nil {
 		return nil, err
 	}

@@ -107,13 +107,13 @@ const (
 var RunEvents = []RunEvent{RunBegin, RunContinue, RunComplete, RunExhaust, RunBlock, RunDecide, RunStop, RunRollback, RunRecover}
 
 // runTable is the state machine of a run. An open run (running, blocked, recovered) is continued, one that ended
-// (completed, partial, rolled_back) is followed by a new one.
+// (completed, partial, rolled_back) is followed by a new one, unless the user decides that something of it is to be done.
 var runTable = map[RunStatus]map[RunEvent]RunStatus{
 	RunNone:    {RunBegin: Running, RunRecover: Recovered},
 	Running:    {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
 	RunBlocked: {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
 	Recovered:  {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
-	Completed:  {RunBegin: Running, RunRollback: RolledBack, RunRecover: Recovered},
+	Completed:  {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
 	Partial:    {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
 	RolledBack: {RunBegin: Running, RunRecover: Recovered},
 }

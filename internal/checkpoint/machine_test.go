@@ -66,7 +66,7 @@ var legalRun = map[RunStatus]string{
 	Running:    "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
 	RunBlocked: "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
 	Recovered:  "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
-	Completed:  "begin→running, rollback→rolled_back, recover→recovered",
+	Completed:  "begin→running, decide→running, rollback→rolled_back, recover→recovered",
 	Partial:    "begin→running, decide→running, rollback→rolled_back, recover→recovered",
 	RolledBack: "begin→running, recover→recovered",
 }

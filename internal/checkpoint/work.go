@@ -133,9 +133,9 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %d times: too large, split it", r.Timeouts+1)
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
 	case number >= c.cfg.Agent.Attempts:
-		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
+		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
 	if err := c.backToAttempt(ctx); err != nil {
 		return "", err

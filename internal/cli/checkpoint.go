@@ -56,10 +56,15 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
 			}},
-			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost},
+			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
+				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+			}},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
-			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
+			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{
+				format,
+				&urfave.BoolFlag{Name: "watch", Usage: "draw it again and again, on a terminal"},
+			}},
 			{Name: "summary", Usage: "print a requirement's execution summary", Action: v.summary},
 			{Name: "report", Usage: "print the run's report: the table, and what can be decided", Action: v.report},
 			{Name: "check", Usage: "judge the state", Action: v.check},
@@ -229,10 +234,8 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Changed {
 		return nil
 	}
-	if out, ok := v.p.Stdout.(interface{ Flush() error }); ok {
-		if err := out.Flush(); err != nil {
-			return err
-		}
+	if err := v.p.flush(); err != nil {
+		return err
 	}
 	fmt.Fprint(v.p.Stderr, a.Digest)
 	if !strings.HasSuffix(a.Digest, "\n") {
@@ -333,12 +336,18 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		used, over, err := cp.Cost(c.Context, id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		if c.Bool("summary") {
+			if err := cp.WriteSummary(v.p.Stdout, id); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		}
 		if over != "" {
 			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
 		}
@@ -393,7 +402,10 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 	if err := oneOf("format", c.String("format"), "text", "json"); err != nil {
 		return err
 	}
-	return v.view(c, "ralph-checkpoint status [--format text|json]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	if c.Bool("watch") {
+		return v.watch(c)
+	}
+	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
 		if c.String("format") == "text" {
 			return cp.WriteTable(v.p.Stdout)
 		}

@@ -21,7 +21,7 @@ const gateName = "ralph-gate"
 
 // Gate runs ralph-gate.
 func Gate(p *Process, doc string, args []string) int {
-	g := &gateProgram{Process: p, terminal: isTerminal(p.Stdout)}
+	g := &gateProgram{p}
 	// Options may stand before the verb or behind it; option() looks in both places.
 	flags := func() []urfave.Flag {
 		return []urfave.Flag{
@@ -53,7 +53,6 @@ func Gate(p *Process, doc string, args []string) int {
 // gateProgram holds the verbs of ralph-gate.
 type gateProgram struct {
 	*Process
-	terminal bool // stdout is one
 }
 
 // option is a flag's value, given before the verb or behind it.
