@@ -67,6 +67,7 @@ type Requirement struct {
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
 	Gate      string    `yaml:"gate,omitempty"`       // the passing verdict's figures
+	Infra     InfraWork `yaml:"infra,omitempty"`      // its test infrastructure
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed

@@ -45,6 +45,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
+			{Name: "infra", Usage: "the contract about the test infrastructure", Flags: flags(), Action: g.infra},
 			{Name: "coverage", Usage: "add up coverage files", Action: g.coverage},
 			{Name: "cache", Usage: "the kept answers", Action: g.cache, Subcommands: []*urfave.Command{
 				{Name: "list", Usage: "print them, the newest first", Action: g.cacheList},
@@ -314,8 +315,11 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree,
-		&diffstat.Classifier{TestGlobs: q.config.Gate.TestGlobs, IgnoreGlobs: q.config.Gate.IgnoreGlobs})
+	classifier, err := gate.Classifier(c.Context, q.repo, q.config, q.trees.Base)
+	if err != nil {
+		return err
+	}
+	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const ratioVersion = 1
 
 func (j *judge) ratioKey() inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs, j.merge}}
+	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File, j.merge}}
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.NoTestRequired}
 	}
