@@ -189,6 +189,16 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 		}
 		digest = why
 	}
+	if last.Outcome == OutcomeLimited {
+		// Made again, uncharged.
+		if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+			return "", err
+		}
+		return needed(last.Number), c.update(ctx, func(p *Progress) error {
+			p.LastAttempt = nil
+			return nil
+		})
+	}
 	c.say("%s: test infrastructure, dispatch %d of %d failed: %s", id, last.Number, maxInfraTries, strings.TrimPrefix(firstLine([]byte(digest)), gate.DigestOpening))
 	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest)); err != nil {
 		return "", err

@@ -148,6 +148,7 @@ func (r *reader) limits(c *Config) {
 	}
 	for key, words := range map[string][]string{
 		"prompt.lang " + c.Prompt.Lang:                {"auto", "en", "zh"},
+		"agent.rate_limit " + c.Agent.RateLimit:       {"wait", "stop"},
 		"prompt.agents_md " + c.Prompt.AgentsMD:       {"auto", "always", "never"},
 		"test_infra.fallback " + c.TestInfra.Fallback: {"template", "none"},
 	} {
