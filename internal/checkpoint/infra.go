@@ -16,13 +16,6 @@ import (
 	"ralph-loop/internal/testinfra"
 )
 
-// InfraWork is what is known of the test infrastructure where a requirement needed it.
-type InfraWork struct {
-	Status string `yaml:"status,omitempty"` // existing, skipped, generated, fallback
-	Tries  int    `yaml:"tries,omitempty"`  // dispatches that failed
-	Tree   string `yaml:"tree,omitempty"`   // the baseline with what was made, until the requirement's commit holds it
-}
-
 // maxInfraTries is how often an agent is dispatched for the infrastructure of one requirement: once, and two retries.
 const maxInfraTries = 3
 

@@ -75,6 +75,13 @@ type Requirement struct {
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
 }
 
+// InfraWork is what is known of the test infrastructure where a requirement needed it.
+type InfraWork struct {
+	Status string `yaml:"status,omitempty"` // existing, skipped, generated, fallback
+	Tries  int    `yaml:"tries,omitempty"`  // dispatches that failed
+	Tree   string `yaml:"tree,omitempty"`   // the baseline with what was made, until the requirement's commit holds it
+}
+
 // Steps are the times of the seven steps that every requirement passes, in order.
 type Steps struct {
 	Load       time.Time `yaml:"load,omitempty"`       // taken up, its text read
