@@ -13,6 +13,7 @@ import (
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
 )
 
 const checkpointName = "ralph-checkpoint"
@@ -38,7 +39,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 				&urfave.BoolFlag{Name: "keep-changed", Usage: "leave them done"},
 			}},
 			{Name: "start", Usage: "take up a requirement; prints the number of its next attempt", Action: v.start},
-			{Name: "infra", Usage: "record what is known of the test infrastructure", Action: v.infra},
+			{Name: "infra", Usage: "see to the test infrastructure, or record what is known of it", Action: v.infra},
 			{Name: "attempt", Usage: "run one agent, the prompt on stdin", Action: v.attempt, Flags: []urfave.Flag{
 				&urfave.DurationFlag{Name: "timeout", Usage: "wall clock, as in 300s"},
 				&urfave.StringFlag{Name: "agent", Usage: "one of 'ralph-checkpoint agents'; COMMAND is then its arguments"},
@@ -56,10 +57,15 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
 			}},
-			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost},
+			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
+				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+			}},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
-			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
+			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{
+				format,
+				&urfave.BoolFlag{Name: "watch", Usage: "draw it again and again, on a terminal"},
+			}},
 			{Name: "summary", Usage: "print a requirement's execution summary", Action: v.summary},
 			{Name: "report", Usage: "print the run's report: the table, and what can be decided", Action: v.report},
 			{Name: "check", Usage: "judge the state", Action: v.check},
@@ -179,7 +185,7 @@ func (v *checkpointVerbs) start(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) infra(c *urfave.Context) error {
-	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed", 2, 2)
+	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed", 2, 2)
 	if err != nil {
 		return err
 	}
@@ -188,7 +194,18 @@ func (v *checkpointVerbs) infra(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	if err := cp.Infra(c.Context, ops[0], ops[1]); err != nil {
+	// A driver that was killed cannot end us: we notice.
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	if ops[1] != "check" {
+		err = cp.Infra(ctx, ops[0], ops[1])
+	} else {
+		var word string
+		if word, err = cp.CheckInfra(ctx, ops[0]); err == nil {
+			fmt.Fprintln(v.p.Stdout, word)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return v.keepStatus(cp)
@@ -229,10 +246,8 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Changed {
 		return nil
 	}
-	if out, ok := v.p.Stdout.(interface{ Flush() error }); ok {
-		if err := out.Flush(); err != nil {
-			return err
-		}
+	if err := v.p.flush(); err != nil {
+		return err
 	}
 	fmt.Fprint(v.p.Stderr, a.Digest)
 	if !strings.HasSuffix(a.Digest, "\n") {
@@ -333,12 +348,18 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		used, over, err := cp.Cost(c.Context, id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		if c.Bool("summary") {
+			if err := cp.WriteSummary(v.p.Stdout, id); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		}
 		if over != "" {
 			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
 		}
@@ -393,7 +414,10 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 	if err := oneOf("format", c.String("format"), "text", "json"); err != nil {
 		return err
 	}
-	return v.view(c, "ralph-checkpoint status [--format text|json]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	if c.Bool("watch") {
+		return v.watch(c)
+	}
+	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
 		if c.String("format") == "text" {
 			return cp.WriteTable(v.p.Stdout)
 		}
