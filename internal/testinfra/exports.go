@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -175,17 +176,17 @@ func pythonDefines(file string, src []byte, name string) bool {
 }
 
 // declaring are the words by which languages without a reader here declare a function or a value.
-var declaring = regexp.MustCompile(`\b(def|defp|defmodule|defmacro|fn|fun|func|function|sub|proc|method|let|var|val|const|public|internal|protected|static|export|extern|override|open)\b`)
+var declaring = lazyregexp.New(`\b(def|defp|defmodule|defmacro|fn|fun|func|function|sub|proc|method|let|var|val|const|public|internal|protected|static|export|extern|override|open)\b`)
 
 // head is what follows a name in the head of a function; calling stands before a name that is used.
 var (
-	head    = regexp.MustCompile(`^\s*\([^)]*\)[^;]*\{`)
-	calling = regexp.MustCompile(`[=(,!?]|\b(return|if|while|for|switch|new|await|do|then|not|and|or)\b`)
+	head    = lazyregexp.New(`^\s*\([^)]*\)[^;]*\{`)
+	calling = lazyregexp.New(`[=(,!?]|\b(return|if|while|for|switch|new|await|do|then|not|and|or)\b`)
 )
 
 // declares reports whether a line that is no comment declares the name.
 func declares(src []byte, name string) bool {
-	word := regexp.MustCompile(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
+	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
 	for line := range strings.Lines(string(src)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "*") ||
