@@ -38,8 +38,9 @@ type Process struct {
 	Dir            string   // absolute working directory
 	Now            func() time.Time
 
-	terminal            bool // stdout is one
-	operandsAfterDashes int  // how many arguments followed the command line's first "--"; -1 without one
+	terminal            bool        // stdout is one
+	found               *foundState // what progress gave
+	operandsAfterDashes int         // how many arguments followed the command line's first "--"; -1 without one
 }
 
 // ThisProcess is the process that we run in.

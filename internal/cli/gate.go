@@ -89,7 +89,8 @@ func refuseOptions(c *urfave.Context, names ...string) error {
 type gateQuestion struct {
 	repo        *git.Repo
 	trees       gate.Trees
-	requirement *spec.Requirement
+	id          string            // of the requirement that is named, or in work
+	requirement *spec.Requirement // the one that is named; the one in work only for the verb that judges
 	config      *config.Config
 }
 
@@ -115,17 +116,13 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
 		return nil, err
 	}
-	id := option(c, "req")
-	if id == "" {
-		id = working
-	}
-	if id != "" {
-		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, id); err != nil {
-			return nil, err
-		}
+	if q.id = option(c, "req"); q.id == "" {
+		q.id = working
+	} else if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, q.id); err != nil {
+		return nil, err
 	}
 	from := q.trees.Tree
-	if q.requirement != nil {
+	if q.id != "" {
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 		q.trees.Others = nil
 	}

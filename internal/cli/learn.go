@@ -131,7 +131,7 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 	if _, err := place.requirement(c.Context, c.String("req")); err != nil {
 		return err
 	}
-	report, data, err := place.report(c.Context, append(operands, "")[0])
+	report, data, err := place.report(c.Context, append(operands, "")[0], place.warn)
 	if err != nil {
 		if errors.Is(err, errNoReport) && len(operands) == 1 {
 			return exit.Fail("name the file that the agent wrote", "%q does not exist", operands[0])
