@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ralph-loop/internal/failpoint"
 )
 
 // Write replaces path by data so that, whatever happens, path holds the old content or the new one: a temporary
@@ -36,9 +38,12 @@ func Write(path string, data []byte) (err error) {
 	if err = f.Close(); err != nil {
 		return err
 	}
+	name := filepath.Join(filepath.Base(dir), filepath.Base(path))
+	failpoint.Step("write beside " + name)
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
+	failpoint.Step("write " + name)
 	return syncDir(dir)
 }
 

@@ -15,6 +15,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/run"
@@ -118,6 +119,7 @@ func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the last report away: %w", err)
 	}
+	failpoint.Step("remove report.yaml")
 	f, err := os.Create(filepath.Join(dir, "prompt.txt"))
 	if err != nil {
 		return fmt.Errorf("keep the prompt: %w", err)
@@ -129,6 +131,7 @@ func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
+	failpoint.Step("write prompt.txt")
 	if n == 0 {
 		// Some agents do nothing and call it success when they are asked nothing.
 		return exit.Misuse("ralph-prompt REQ composes one", "the prompt on stdin is empty")
@@ -148,6 +151,7 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
 	defer log.Close()
+	failpoint.Step("write agent.log")
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
 		ID:  marker,
@@ -185,6 +189,7 @@ func putBack(f *os.File) error {
 	if closeErr := copied.Close(); err == nil {
 		err = closeErr
 	}
+	failpoint.Step("put back the attempt's log")
 	return err
 }
 
@@ -268,6 +273,7 @@ func (c *Checkpoint) keepReport(dir string) error {
 		if err := os.RemoveAll(c.ReportPath()); err != nil {
 			return fmt.Errorf("take away what is no report: %w", err)
 		}
+		failpoint.Step("remove what is no report")
 	}
 	data, err := learn.ReadReport(c.ReportPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -289,6 +295,7 @@ func (c *Checkpoint) keepReport(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
+	failpoint.Step("keep the report")
 	return nil
 }
 
@@ -334,6 +341,7 @@ func (c *Checkpoint) pruneRuns() error {
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("remove the logs of an old run: %w", err)
 			}
+			failpoint.Step("remove the logs of an old run")
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ import (
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
@@ -394,6 +395,7 @@ func (c *Checkpoint) archive(old *Progress) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("archive the old state: %w", err)
 		}
+		failpoint.Step("archive the old state")
 	}
 	c.say("the specification is a new one: the old state is kept as %s", name)
 	return nil

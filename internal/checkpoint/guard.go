@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/failpoint"
 )
 
 // guard remembers, before an agent is let loose, what is not the agent's to change: where HEAD and the refs point,
@@ -128,6 +129,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 			err = was.put(path)
 		default:
 			err = os.Remove(path)
+			failpoint.Step("remove a file that was not there")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("put back %s: %w", path, err)
@@ -237,6 +239,7 @@ func (c *Checkpoint) dropLocks(since time.Time) (notes []string) {
 				return nil
 			}
 			if info, err := d.Info(); err == nil && !info.ModTime().Before(since.Truncate(time.Second)) && os.Remove(path) == nil {
+				failpoint.Step("remove a lock of git's")
 				notes = append(notes, fmt.Sprintf("%s was left behind and is removed", c.nameOf(path)))
 			}
 			return nil
@@ -253,6 +256,7 @@ func (g *guard) endOperations() (notes []string) {
 	for _, name := range operations {
 		path := filepath.Join(g.c.repo.GitDir, name)
 		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil && name != "MERGE_MSG" {
+			failpoint.Step("end an operation of git's")
 			notes = append(notes, fmt.Sprintf("an unfinished operation of git (%s) is ended", name))
 		}
 	}
@@ -390,6 +394,7 @@ func (c *Checkpoint) restoreProtected(ctx context.Context) (found map[string]kep
 				if err := os.Remove(full); err != nil {
 					return nil, nil, err
 				}
+				failpoint.Step("remove the agent's AGENTS.md")
 			}
 			continue
 		}
@@ -413,6 +418,7 @@ func (c *Checkpoint) restoreProtected(ctx context.Context) (found map[string]kep
 		if err := os.RemoveAll(full); err != nil {
 			return nil, nil, err
 		}
+		failpoint.Step("remove a spoiled file")
 		if _, err := c.repo.Output(ctx, "checkout-index", "-f", "--", path); err != nil {
 			return nil, nil, err
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
 )
 
@@ -56,6 +57,7 @@ func (g *guard) save(marker string, attempt int) error {
 	if err != nil {
 		return fmt.Errorf("remember what to put back: %w", err)
 	}
+	failpoint.Step("write attempt.json")
 	return nil
 }
 
@@ -63,6 +65,7 @@ func (c *Checkpoint) forgetGuard() error {
 	if err := os.Remove(c.guardPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget what to put back: %w", err)
 	}
+	failpoint.Step("remove attempt.json")
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
@@ -227,6 +228,7 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
 		}
+		failpoint.Step("remove AGENTS.md")
 		return nil
 	}
 	_, _, err = c.restoreProtected(ctx)

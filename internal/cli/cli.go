@@ -22,6 +22,7 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/spec"
 )
 
@@ -45,7 +46,7 @@ func ThisProcess() *Process {
 	if err != nil {
 		dir = "."
 	}
-	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now}
+	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now)}
 }
 
 // Getenv is the value of key in the process's environment, or "".
