@@ -38,6 +38,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.refuseUnfinishedGit(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.store.sweep(ctx); err != nil {
+		return nil, err
+	}
 	if c.p != nil {
 		if err := c.checkBaseline(); err != nil {
 			return nil, err

@@ -26,6 +26,9 @@ const hookTries = 2
 
 // Pass commits the index as the requirement's work, if the gate passes that very tree, and marks it done.
 func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err error) {
+	if c.replayed(id, Pass) {
+		return c.p.Find(id).Commit, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err

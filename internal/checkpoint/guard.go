@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/failpoint"
 )
 
@@ -54,7 +55,7 @@ func (c *Checkpoint) unguarded(path string) bool {
 		return true
 	}
 	name := filepath.Base(path)
-	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-")
+	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || atomicfile.IsTemporary(name)
 }
 
 func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }

@@ -33,6 +33,7 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 }
 
 // ReqProgress is the run's summary.

@@ -115,7 +115,7 @@ func (c *Checkpoint) KeepStatus() error {
 	if err := c.WriteSummary(&b, id); err != nil {
 		return err
 	}
-	dir := filepath.Join(c.repo.Sprint(), "summaries")
+	dir := filepath.Join(c.repo.Sprint(), summariesDir)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("keep the summary: %w", err)
 	}

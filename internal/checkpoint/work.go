@@ -105,6 +105,9 @@ const maxDigest = 4 << 10
 // after the last attempt or the last timeout. The work stays in the tree for the next attempt; a blocked
 // requirement's is kept under a ref and the tree is cleaned.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+	if c.replayed(id, FailAgain, FailLast) {
+		return c.p.Find(id).Status, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
@@ -114,7 +117,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
@@ -191,6 +194,9 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 	if c.p == nil {
 		return errNoRun()
 	}
+	if c.replayed(id, Block) {
+		return nil
+	}
 	if _, _, err := c.current(c.p, id); err != nil {
 		return err
 	}
@@ -240,7 +246,7 @@ func (c *Checkpoint) writeDigest(name string, digest []byte) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
-	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))

@@ -1,29 +1,32 @@
 //go:build failpoint && unix
 
-// Package failpoint, as the torture builds it. The folder that Variable names holds
-//
-//	steps    a line for each step that was passed: "PROGRAM VERB: WHAT", in the order of their numbers
-//	stop-at  the number of the step to stop at, from 1, or the name of a step and how many of that name to let pass
-//	stopped  written at that step: the process and the name
-//	clock    how far the programs' clock is off, as time.ParseDuration reads it
-//
-// At the step the process stops itself (SIGSTOP), so that whoever waits for it can kill it, its driver or all of them as
-// they are at that moment.
+// Package failpoint, as the torture builds it. At each step a program says so to whoever listens, and waits for a byte in
+// answer: the listener can kill it, its driver or all of them as they are at that moment.
 package failpoint
 
 import (
-	"bytes"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
+	"sync"
 	"time"
 )
 
-// Variable is the environment variable that names the folder; without it nothing is stopped.
+// Variable is the environment variable that names the folder with
+//
+//	socket  where a line is sent at each step: PID PROGRAM VERB: WHAT, and "#2" and so on behind it where the process
+//	        passes a step of that name again
+//	clock   how far the programs' clock is off, as time.ParseDuration reads it
+//
+// Without it, or where nobody listens, nothing happens.
 const Variable = "RALPH_FAILPOINTS"
+
+var (
+	mu     sync.Mutex
+	passed = map[string]int{}
+)
 
 // Step is passed right after a change of a file or a ref, which what names.
 func Step(what string) {
@@ -31,55 +34,30 @@ func Step(what string) {
 	if dir == "" {
 		return
 	}
+	mu.Lock()
+	defer mu.Unlock()
+	passed[what]++
 	name := program() + ": " + what
-	number, sameName := record(filepath.Join(dir, "steps"), name)
-	target, _ := os.ReadFile(filepath.Join(dir, "stop-at"))
-	number0, name0, _ := strings.Cut(strings.TrimSpace(string(target)), " ")
-	n, err := strconv.Atoi(number0)
-	if err != nil || name0 == "" && n != number || name0 != "" && (name0 != name || n != sameName) {
+	if n := passed[what]; n > 1 {
+		name = fmt.Sprintf("%s #%d", name, n)
+	}
+	c, err := net.Dial("unix", filepath.Join(dir, "socket"))
+	if err != nil {
 		return
 	}
-	text := fmt.Sprintf("%d %s\n", os.Getpid(), name)
-	if os.WriteFile(filepath.Join(dir, "stopped.new"), []byte(text), 0o666) == nil &&
-		os.Rename(filepath.Join(dir, "stopped.new"), filepath.Join(dir, "stopped")) == nil {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	defer c.Close()
+	if _, err := fmt.Fprintf(c, "%d %s\n", os.Getpid(), name); err == nil {
+		_, _ = c.Read(make([]byte, 1))
 	}
 }
 
-// program is the name of this program and its verb.
+// program is the name of this program, and its verb where that comes first.
 func program() string {
-	for _, arg := range os.Args[1:] {
-		if !strings.HasPrefix(arg, "-") {
-			return filepath.Base(os.Args[0]) + " " + arg
-		}
+	name := filepath.Base(os.Args[0])
+	if len(os.Args) > 1 && !strings.HasPrefix(os.Args[1], "-") {
+		name += " " + os.Args[1]
 	}
-	return filepath.Base(os.Args[0])
-}
-
-// record appends a step and gives its number, and its number among those of its name.
-func record(path, name string) (number, sameName int) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
-	if err != nil {
-		panic(err)
-	}
-	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		panic(err)
-	}
-	if _, err := f.WriteString(name + "\n"); err != nil {
-		panic(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		panic(err)
-	}
-	for line := range bytes.Lines(data) {
-		number++
-		if string(line) == name+"\n" {
-			sameName++
-		}
-	}
-	return number, sameName
+	return name
 }
 
 // Clock is the clock of a program: now, moved by what the file says.
