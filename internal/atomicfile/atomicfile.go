@@ -16,7 +16,9 @@ import (
 const infix = ".tmp-"
 
 // IsTemporary reports whether name, without its folder, is one that Write gives to a temporary file.
-func IsTemporary(name string) bool { return strings.HasPrefix(name, ".") && strings.Contains(name, infix) }
+func IsTemporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, infix)
+}
 
 // Sweep removes from dir what a Write that was killed there left behind. No other may be under way.
 func Sweep(dir string) error {

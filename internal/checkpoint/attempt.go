@@ -66,7 +66,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 			return err
 		}
 		p.LastAttempt = nil
-		r.Steps.Isolate = c.stamp()
+		r.Steps.Isolate = r.Steps.after(c.stamp())
 		return c.set(r, Attempt)
 	})
 	if err != nil {
@@ -305,7 +305,7 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 		if err != nil {
 			return err
 		}
-		r.Steps.Dispatch = c.stamp()
+		r.Steps.Dispatch = r.Steps.after(c.stamp())
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
@@ -319,25 +319,20 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 	return c.pruneRuns()
 }
 
-// pruneRuns removes the attempts of old runs: the names of runs sort by their time.
+// pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
+// clock was set back since.
 func (c *Checkpoint) pruneRuns() error {
 	root := filepath.Join(c.repo.Sprint(), "runs")
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil
 	}
-	var total int64
-	for i, kept := len(entries)-1, 0; i >= 0; i, kept = i-1, kept+1 {
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == git.RefName(c.p.Run) })
+	total := sizeOf(filepath.Join(root, git.RefName(c.p.Run)))
+	for i, kept := len(entries)-1, 1; i >= 0; i, kept = i-1, kept+1 {
 		dir := filepath.Join(root, entries[i].Name())
-		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				if info, err := d.Info(); err == nil {
-					total += info.Size()
-				}
-			}
-			return nil
-		})
-		if kept > 0 && (kept >= keptRuns || total > maxLogs) {
+		total += sizeOf(dir)
+		if kept >= keptRuns || total > maxLogs {
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("remove the logs of an old run: %w", err)
 			}
@@ -345,4 +340,17 @@ func (c *Checkpoint) pruneRuns() error {
 		}
 	}
 	return nil
+}
+
+// sizeOf is how many bytes the files below dir hold.
+func sizeOf(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil
+	})
+	return total
 }

@@ -129,7 +129,7 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		for _, note := range c.dropLocks(c.p.CheckpointAt) {
+		for _, note := range c.dropLocks(c.store.copy()) {
 			c.say("%s", note)
 		}
 	}

@@ -84,7 +84,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer()}
 		err = c.update(ctx, func(p *Progress) error {
 			if r := p.Find(id); r != nil {
-				r.Steps.Regression = c.stamp()
+				r.Steps.Regression = r.Steps.after(c.stamp())
 			}
 			p.Intent = intent
 			return nil
@@ -192,7 +192,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve = c.stamp()
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		p.Intent, p.LastAttempt = nil, nil
 		return c.rebuildBlocks(p)
 	})

@@ -21,7 +21,6 @@ import (
 // git's settings and hooks, the toolkit's own state. Afterwards it puts back what differs and keeps what it found.
 type guard struct {
 	c     *Checkpoint
-	since time.Time
 	refs  map[string]string
 	other map[string]bool     // the branches that other worktrees have checked out
 	files map[string]keptFile // absolute path → content
@@ -97,7 +96,7 @@ func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
 
 // newGuard remembers.
 func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
-	g := &guard{c: c, since: c.now()}
+	g := &guard{c: c}
 	var err error
 	if g.refs, err = c.repo.Refs(ctx); err != nil {
 		return nil, err
@@ -113,7 +112,7 @@ func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
 // ref, since it may be the user's own edit. Files come before refs: git must not be called with an agent's settings.
 func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, err error) {
 	c := g.c
-	notes = append(notes, c.dropLocks(g.since)...)
+	notes = append(notes, c.dropLocks(c.guardPath())...)
 	found := map[string]keptFile{}
 	now, err := c.readGuarded()
 	if err != nil {
@@ -226,8 +225,14 @@ func (c *Checkpoint) nameOf(path string) string {
 // treeName is the same name as a path in a tree, where git allows no ".git".
 func (g *guard) treeName(path string) string { return strings.TrimLeft(g.c.nameOf(path), "./") }
 
-// dropLocks removes the lock files of git that are not older than since: what made them has ended.
-func (c *Checkpoint) dropLocks(since time.Time) (notes []string) {
+// dropLocks removes the lock files of git that are not older than the file at path, which was written before what made
+// them began: that has ended. The times of files are compared with each other, not with a clock that may have been set.
+func (c *Checkpoint) dropLocks(path string) (notes []string) {
+	written, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	since := written.ModTime().Truncate(time.Second)
 	for _, dir := range slices.Compact([]string{c.repo.CommonDir, c.repo.GitDir}) {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -239,7 +244,7 @@ func (c *Checkpoint) dropLocks(since time.Time) (notes []string) {
 			if d.IsDir() || !strings.HasSuffix(d.Name(), ".lock") {
 				return nil
 			}
-			if info, err := d.Info(); err == nil && !info.ModTime().Before(since.Truncate(time.Second)) && os.Remove(path) == nil {
+			if info, err := d.Info(); err == nil && !info.ModTime().Before(since) && os.Remove(path) == nil {
 				failpoint.Step("remove a lock of git's")
 				notes = append(notes, fmt.Sprintf("%s was left behind and is removed", c.nameOf(path)))
 			}

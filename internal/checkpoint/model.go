@@ -90,6 +90,16 @@ func (s *Steps) each() []step {
 		{"resolve", s.Resolve}, {"learnings", s.Learnings}, {"state", s.State}}
 }
 
+// after is t, or the latest of the steps where the clock was set back since: they keep their order.
+func (s *Steps) after(t time.Time) time.Time {
+	for _, step := range s.each() {
+		if step.at.After(t) {
+			t = step.at
+		}
+	}
+	return t
+}
+
 type step struct {
 	name string
 	at   time.Time

@@ -179,7 +179,7 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
 		if r := p.Find(ingested); r != nil && r.Status == Done {
-			r.Steps.Learnings = s.now().UTC().Truncate(time.Second)
+			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)
 	})

@@ -154,8 +154,8 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		}
 		r.Digests = append(r.Digests, filepath.ToSlash(name))
 		r.Reason, status, p.LastAttempt = reason, r.Status, nil
-		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
-			r.Steps.Regression = c.stamp()
+		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
+			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
 		return c.rebuildBlocks(p)
 	})
@@ -215,7 +215,7 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 			return err
 		}
 		r.Reason, p.LastAttempt = reason, nil
-		r.Steps.Resolve = c.stamp()
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		return c.rebuildBlocks(p)
 	})
 }
@@ -339,7 +339,7 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 			}
 		}
 		if r.Status == Done && !r.Steps.Learnings.IsZero() || r.Status == Blocked {
-			r.Steps.State = c.stamp()
+			r.Steps.State = r.Steps.after(c.stamp())
 		}
 		used = p.Cost
 		used.Tokens = r.Tokens

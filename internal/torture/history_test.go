@@ -74,11 +74,11 @@ func TestKilledOnceAtEachStep(t *testing.T) {
 	k := &ticks{killed: map[string]bool{}}
 	// What a kill makes unnecessary to do again comes in another world.
 	for round := 0; round < 4 && len(k.without(steps)) > 0; round++ {
-		var worlds sync.WaitGroup
+		var both sync.WaitGroup
 		for range 2 {
-			worlds.Go(func() { tellKilledOnce(t, want, k) })
+			both.Go(func() { tellKilledOnce(t, want, k) })
 		}
-		worlds.Wait()
+		both.Wait()
 	}
 	if never := k.without(steps); len(never) > 0 {
 		t.Errorf("never killed at:\n%s", strings.Join(never, "\n"))

@@ -26,7 +26,7 @@ func newStory(w *world) *story {
 }
 
 // mostStarts is how many undisturbed starts are patiently made before the story counts as stuck.
-const mostStarts = 12
+const mostStarts = 6
 
 var ownFailure = regexp.MustCompile(`(?m)^(REQ-\d+) +🚫 blocked +(\d+|-) +.*$`)
 
@@ -111,11 +111,12 @@ func (s *story) next(with disturbance, args ...string) (*start, error) {
 			s.found = append(s.found, finding{orphan, fmt.Sprintf("process %d (%s) lives after the end", p.pid, p.name)})
 		}
 	}
-	return st, s.look()
+	return st, s.look(st.killed != nobody)
 }
 
 // look compares the commits with those that were there before: none may vanish, and no work that is done be done again.
-func (s *story) look() error {
+// After a kill the agent's own commits may still be on the branch.
+func (s *story) look(killed bool) error {
 	list, err := s.w.commits()
 	if err != nil {
 		return err
@@ -126,6 +127,9 @@ func (s *story) look() error {
 	}
 	now := map[string]string{}
 	for _, c := range list {
+		if c.req() == "" && !killed {
+			s.found = append(s.found, finding{corrupt, fmt.Sprintf("commit %.10s %q is none of the loop's", c.hash, c.subject)})
+		}
 		now[c.req()] = c.hash
 	}
 	for req, hash := range s.done {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -35,13 +36,16 @@ type world struct {
 // markVariable is set in every process that a world starts, wherever that process goes.
 const markVariable = "RALPH_TORTURE"
 
+// worlds numbers them.
+var worlds atomic.Int64
+
 // stalled is how long a start of the loop may take, and anything that is waited for.
 const stalled = 60 * time.Second
 
 // newWorld lays the project, commits it, and adds what a user has besides: untracked and ignored files, a stash, hooks,
 // settings, another branch.
 func newWorld(dir, bin string) (*world, error) {
-	w := &world{dir: dir, repo: filepath.Join(dir, "repo"), home: filepath.Join(dir, "home"), points: filepath.Join(dir, "points"), mark: filepath.Base(dir) + "-" + strconv.Itoa(os.Getpid())}
+	w := &world{dir: dir, repo: filepath.Join(dir, "repo"), home: filepath.Join(dir, "home"), points: filepath.Join(dir, "points"), mark: fmt.Sprintf("%d-%d", os.Getpid(), worlds.Add(1))}
 	w.environ = []string{
 		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + w.home, "XDG_CACHE_HOME=" + filepath.Join(w.home, ".cache"), "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"GIT_CONFIG_NOSYSTEM=1", markVariable + "=" + w.mark, failpoint.Variable + "=" + w.points,
