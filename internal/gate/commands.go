@@ -9,7 +9,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,6 +16,7 @@ import (
 
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
 )
 
@@ -168,8 +168,8 @@ func appendFile(log io.Writer, name string) error {
 
 // The forms in which tools name a place: gcc's, which most share, and TypeScript's.
 var (
-	placeColon = regexp.MustCompile(`^(?:vet: )?([^\s:][^:]*):(\d+)(?::(\d+))?:\s*(.+)$`)
-	placeParen = regexp.MustCompile(`^([^\s(][^(]*)\((\d+),(\d+)\):\s*(.+)$`)
+	placeColon = lazyregexp.New(`^(?:vet: )?([^\s:][^:]*):(\d+)(?::(\d+))?:\s*(.+)$`)
+	placeParen = lazyregexp.New(`^([^\s(][^(]*)\((\d+),(\d+)\):\s*(.+)$`)
 )
 
 // diagnostics reads what a tool printed: findings with their place, and the end of what has none.
