@@ -37,6 +37,7 @@ func TestMutantsAreFound(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			w, err := newWorld(t.TempDir(), m.build(t))
 			if err != nil {
 				t.Fatal(err)
