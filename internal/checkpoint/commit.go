@@ -151,11 +151,10 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	}
 	defer done()
 	var out bytes.Buffer
-	begun := c.now()
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		for _, note := range c.dropLocks(begun) {
+		for _, note := range c.dropLocks(file) {
 			c.say("%s", note)
 		}
 	}
