@@ -160,6 +160,7 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
 	defer log.Close()
+	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
 		ID:  marker,
@@ -247,7 +248,12 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	tree, err := c.worktreeTree(ctx, c.p.Baseline, user)
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	tree, err := c.fillIndex(ctx, private, c.p.Baseline, user)
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
@@ -256,7 +262,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	a.Changed = len(slices.DeleteFunc(paths, func(p string) bool { return p == agentsmd.Name })) > 0
-	if err := c.setIndex(ctx, tree); err != nil {
+	if err := c.takeIndex(private); err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
 	a.how, a.words = how, lastWords(a.Log, log)

@@ -20,7 +20,6 @@ const checkpointName = "ralph-checkpoint"
 
 // Checkpoint is ralph-checkpoint.
 func Checkpoint(p *Process, doc string, args []string) int {
-	checkpoint.KeepLockPrivate()
 	v := &checkpointVerbs{p}
 	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
 	app := &urfave.App{
@@ -86,12 +85,20 @@ type checkpointVerbs struct{ p *Process }
 // open is the state, with the run lock held where the verb changes it.
 func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
 	release = func() {}
+	repo, err := git.Open(ctx, v.p.Dir, v.p.Environ)
+	if err != nil {
+		return nil, nil, err
+	}
 	if change {
-		if release, err = v.hold(ctx, begin); err != nil {
+		if release, err = v.hold(ctx, repo, begin); err != nil {
 			return nil, nil, err
 		}
 	}
-	if c, err = v.p.openCheckpoint(ctx, checkpointName); err == nil && change {
+	var pr *project
+	if pr, err = v.p.openProject(ctx, repo); err == nil {
+		c, err = checkpoint.Open(v.p.checkpointOptions(pr, checkpointName))
+	}
+	if err == nil && change {
 		err = c.FinishRollback(ctx)
 	}
 	if err != nil {
@@ -103,11 +110,7 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 
 // hold takes the run lock, and first of all puts in order what a killed attempt left: the specification, the
 // configuration and the state are read only then.
-func (v *checkpointVerbs) hold(ctx context.Context, begin bool) (release func(), err error) {
-	repo, err := git.Open(ctx, v.p.Dir, v.p.Environ)
-	if err != nil {
-		return nil, err
-	}
+func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) (release func(), err error) {
 	c := checkpoint.Blank(v.p.checkpointOptions(&project{repo: repo}, checkpointName))
 	if release, err = c.HoldRun(begin); err != nil {
 		return nil, err
@@ -457,12 +460,16 @@ func (v *checkpointVerbs) recover(c *urfave.Context) error {
 	if _, err := v.p.operands(c, "ralph-checkpoint recover [--accept REQ]...", 0, 0); err != nil {
 		return err
 	}
-	release, err := v.hold(c.Context, false)
+	repo, err := git.Open(c.Context, v.p.Dir, v.p.Environ)
+	if err != nil {
+		return err
+	}
+	release, err := v.hold(c.Context, repo, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	pr, err := v.p.openProject(c.Context, checkpointName)
+	pr, err := v.p.openProject(c.Context, repo)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/spec"
 )
@@ -72,6 +73,7 @@ func (p *Process) abs(path string) string {
 // run parses args and runs the app's action; its result is the process's exit code. doc is the program's package
 // comment as Go source: it is the help text.
 func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
+	checkpoint.KeepLockPrivate()
 	out := bufio.NewWriter(p.Stdout)
 	// A Go panic would exit with 2, which means "usage" here.
 	defer func() {

@@ -32,6 +32,7 @@ type Repo struct {
 	Prefix    string // where in the worktree we were started, with a slash at the end; "" at the top
 
 	environ  []string
+	objects  *lookup
 	patience time.Duration // how long one call may take; 0: Limit
 }
 
@@ -92,6 +93,7 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
+	r.objects = &lookup{repo: r}
 	return r, nil
 }
 
