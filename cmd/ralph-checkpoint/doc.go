@@ -4,7 +4,7 @@
 //
 //	ralph-checkpoint begin [--max-iterations N] [--branch NAME] [--resume] [--redo-changed | --keep-changed]
 //	ralph-checkpoint start REQ
-//	ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed
+//	ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed
 //	ralph-checkpoint attempt [--timeout D] [--agent NAME] REQ -- COMMAND [ARGUMENT...]
 //	ralph-checkpoint pass [-n|--dry-run] [--digest FILE] REQ
 //	ralph-checkpoint fail [--digest FILE] REQ
@@ -29,6 +29,12 @@
 // start takes up a requirement that is ready and prints the number of its next attempt. attempt runs an agent with the
 // prompt on its stdin, ends what it leaves behind, puts the repository in order and builds the index. pass commits the
 // index if the gate passes that very tree. fail records a failure and prints what follows, retry or blocked.
+//
+// infra sees to the test infrastructure before the first attempt. check looks for it in the baseline, or, once attempt has
+// run an agent for it, asks the gate about what that made, and prints where this led: existing, skipped (the project has no
+// contract), ready or fallback (the template of test_infra) to go on with, "needed N" for an agent's dispatch, the Nth of at
+// most 3, failed for a requirement that is now blocked. These dispatches use up no attempts. The other words record what
+// another driver found or did; ready and fallback are refused where the gate does not pass the index.
 //
 // decide carries out what the user decides about a blocked requirement: skip leaves it out, manual takes the user's own
 // fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to the last commit that

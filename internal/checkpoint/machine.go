@@ -61,7 +61,7 @@ var Events = []Event{Start, InfraExisting, InfraSkipped, InfraNeeded, InfraMade,
 var requirementTable = map[Status]map[Event]Status{
 	Pending:       {Start: InfraCheck, AutoBlock: Blocked},
 	InfraCheck:    {InfraExisting: InProgress, InfraSkipped: InProgress, InfraNeeded: InfraDispatch, Block: Blocked, Interrupt: Pending},
-	InfraDispatch: {InfraMade: InfraReady, InfraFallback: InfraReady, InfraFailed: Blocked, Block: Blocked, Interrupt: Pending},
+	InfraDispatch: {Attempt: InfraDispatch, InfraNeeded: InfraDispatch, InfraMade: InfraReady, InfraFallback: InfraReady, InfraFailed: Blocked, Block: Blocked, Interrupt: Pending},
 	InfraReady:    {Attempt: InProgress, Block: Blocked, Interrupt: Pending},
 	InProgress:    {Attempt: InProgress, Pass: Done, FailAgain: Retry, FailLast: Blocked, Block: Blocked, Interrupt: Pending},
 	Retry:         {Attempt: Retry, Pass: Done, FailAgain: Retry, FailLast: Blocked, Block: Blocked, Interrupt: Pending},

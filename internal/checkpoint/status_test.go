@@ -78,12 +78,12 @@ func inState(t *testing.T, change func(*Progress)) *Checkpoint {
 		}}
 	for i, id := range p.Order {
 		r := &Requirement{ID: id, Status: Done, Attempts: 1, Commit: strings.Repeat(string(rune('a'+i)), 40), Tokens: 1000, Seconds: 61.25, Number: i + 1,
-			Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, Learnings: at, State: at}}
+			Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Infra: InfraWork{Status: "skipped"}, Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, Learnings: at, State: at}}
 		p.Requirements = append(p.Requirements, r)
 	}
 	blocked, pending := p.Find("REQ-005"), p.Find("REQ-006")
 	*blocked = Requirement{ID: "REQ-005", Status: Blocked, Attempts: 3, Tokens: 300, Seconds: 9, Number: 5,
-		Reason: "failed 3 times, last: L2: 1 failed, 9 passed", Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, State: at}}
+		Reason: "failed 3 times, last: L2: 1 failed, 9 passed", Infra: InfraWork{Status: "skipped"}, Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, State: at}}
 	*pending = Requirement{ID: "REQ-006", Status: Pending}
 	if change != nil {
 		change(p)

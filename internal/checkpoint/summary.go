@@ -23,16 +23,13 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 		return err
 	}
 	s := &summary{c: c, r: r}
-	asked, infra := !r.Steps.Isolate.IsZero(), ""
-	if !r.Steps.Load.IsZero() {
-		infra = c.p.Req.InfraStatus
-	}
+	asked := !r.Steps.Isolate.IsZero()
 	fmt.Fprintf(&s.b, "## %s: %s - Execution Summary\n\n**Status**: %s\n", oneLine(id), oneLine(req.Title), s.headline())
 	s.group("Context Isolation",
 		box{asked, "Previous context cleared (each attempt is a new process with a new prompt)"},
 		box{asked && len(c.p.Learnings.Permanent) > 0, fmt.Sprintf("Permanent learnings: %d", len(c.p.Learnings.Permanent))},
 		box{asked && len(c.p.Learnings.Contextual) <= c.cfg.Learn.Window, fmt.Sprintf("Contextual learnings: %d (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
-		box{infra != "", "Test infrastructure: " + orText(infra)})
+		box{r.Infra.Status != "", "Test infrastructure ready: " + orText(r.Infra.Status)})
 	gate, failed := gateFigures(r.Gate), s.refusals()
 	layer := func(name, text string, ticked bool) box {
 		if why := failed[name]; why != "" {

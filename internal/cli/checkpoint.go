@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
 )
 
 const checkpointName = "ralph-checkpoint"
@@ -39,7 +40,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 				&urfave.BoolFlag{Name: "keep-changed", Usage: "leave them done"},
 			}},
 			{Name: "start", Usage: "take up a requirement; prints the number of its next attempt", Action: v.start},
-			{Name: "infra", Usage: "record what is known of the test infrastructure", Action: v.infra},
+			{Name: "infra", Usage: "see to the test infrastructure, or record what is known of it", Action: v.infra},
 			{Name: "attempt", Usage: "run one agent, the prompt on stdin", Action: v.attempt, Flags: []urfave.Flag{
 				&urfave.DurationFlag{Name: "timeout", Usage: "wall clock, as in 300s"},
 				&urfave.StringFlag{Name: "agent", Usage: "one of 'ralph-checkpoint agents'; COMMAND is then its arguments"},
@@ -185,7 +186,7 @@ func (v *checkpointVerbs) start(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) infra(c *urfave.Context) error {
-	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed", 2, 2)
+	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed", 2, 2)
 	if err != nil {
 		return err
 	}
@@ -194,7 +195,18 @@ func (v *checkpointVerbs) infra(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	if err := cp.Infra(c.Context, ops[0], ops[1]); err != nil {
+	// A driver that was killed cannot end us: we notice.
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	if ops[1] != "check" {
+		err = cp.Infra(ctx, ops[0], ops[1])
+	} else {
+		var word string
+		if word, err = cp.CheckInfra(ctx, ops[0]); err == nil {
+			fmt.Fprintln(v.p.Stdout, word)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return v.keepStatus(cp)
