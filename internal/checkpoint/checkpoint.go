@@ -33,7 +33,8 @@ type Checkpoint struct {
 	now     func() time.Time
 	say     func(format string, args ...any) // a line for the user, on stderr
 
-	p *Progress // as last read or written; nil: there never was a run
+	p     *Progress // as last read or written; nil: there never was a run
+	event string    // what the update under way does, as LastEvent has it
 }
 
 // Options are what Open needs.
@@ -77,12 +78,19 @@ func (c *Checkpoint) update(ctx context.Context, change func(*Progress) error) e
 		if p == nil {
 			return nil, errNoRun()
 		}
+		c.event = p.LastEvent
 		if err := change(p); err != nil {
 			return nil, err
 		}
+		p.LastEvent = c.event
 		c.p = p
 		return p, nil
 	})
+}
+
+// replayed reports whether this is the last event, told again: a caller that was cut short may not know that it was heard.
+func (c *Checkpoint) replayed(id string, e Event) bool {
+	return c.p != nil && c.p.LastEvent == id+" "+string(e)
 }
 
 func errNoRun() error {
@@ -120,6 +128,9 @@ func (c *Checkpoint) set(r *Requirement, e Event) error {
 		return err
 	}
 	r.Since = c.stamp()
+	if e != AutoBlock && e != AutoUnblock {
+		c.event = r.ID + " " + string(e)
+	}
 	return nil
 }
 

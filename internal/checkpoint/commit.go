@@ -27,13 +27,16 @@ const hookTries = 2
 
 // Pass commits the index as the requirement's work, if the gate passes that very tree, and marks it done.
 func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err error) {
+	if c.replayed(id, Pass) {
+		return c.p.Find(id).Commit, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
 	}
 	last := c.p.LastAttempt
 	if last == nil || last.Req != id || last.Number != r.Attempts+1 {
-		return "", exit.Refuse("ralph-checkpoint attempt "+id+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", id, r.Attempts+1)
+		return "", noAttempt(r)
 	}
 	head, err := c.repo.Head(ctx)
 	if err != nil {

@@ -34,6 +34,7 @@ type Progress struct {
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
+	LastEvent     string          `yaml:"last_event,omitempty"`   // requirement and event: told again, it changes nothing
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
@@ -115,6 +116,7 @@ type Intent struct {
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
 type Rollback struct {
+	Req    string   `yaml:"req"`    // whose decision it was
 	Head   string   `yaml:"head"`   // where the branch was
 	Target string   `yaml:"target"` // where it goes
 	Undone []string `yaml:"undone"` // requirements whose commits lie between

@@ -69,12 +69,18 @@ const Limited Status = "limited"
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
 // requirement's is kept under a ref and the tree is cleaned.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+	if c.replayed(id, FailAgain) || c.replayed(id, FailLast) {
+		return c.p.Find(id).Status, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
 	}
 	last := c.p.LastAttempt
-	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+	if last == nil || last.Req != id {
+		return "", noAttempt(r)
+	}
+	if last.Outcome == OutcomeLimited {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -83,7 +89,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 			return nil
 		})
 	}
-	if len(digest) == 0 && last != nil && last.Req == id {
+	if len(digest) == 0 {
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
@@ -91,7 +97,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
+	timedOut := last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
@@ -130,6 +136,10 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	return status, err
 }
 
+func noAttempt(r *Requirement) error {
+	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
+}
+
 // mustBeAttempted is the requirement in work, with the infrastructure behind it.
 func (c *Checkpoint) mustBeAttempted(id string) (*Requirement, *Requirement, error) {
 	if c.p == nil {
@@ -159,6 +169,9 @@ func (c *Checkpoint) setAside(ctx context.Context, id, reason string) (string, e
 
 // Block gives a requirement up before or between its attempts.
 func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
+	if c.replayed(id, Block) {
+		return nil
+	}
 	if c.p == nil {
 		return errNoRun()
 	}
