@@ -21,6 +21,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/plainyaml"
 )
 
 // LogName is the state file's name in the worktree's state folder, and that of its copy on the git side.
@@ -45,11 +46,11 @@ const sumPrefix = "# sha256: "
 func encode(p *Progress) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# The state of the loop. Do not edit: the last line proves that the file is whole.\n")
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(p); err != nil {
+	text, err := plainyaml.Marshal(p)
+	if err != nil {
 		return nil, fmt.Errorf("encode the state: %w", err)
 	}
+	b.Write(text)
 	sum := sha256.Sum256(b.Bytes())
 	b.WriteString(sumPrefix + hex.EncodeToString(sum[:]) + "\n")
 	return b.Bytes(), nil
@@ -70,9 +71,7 @@ func decode(data []byte) (*Progress, error) {
 		return nil, errors.New("its last line does not fit its content")
 	}
 	var p Progress
-	dec := yaml.NewDecoder(bytes.NewReader(body))
-	dec.KnownFields(true)
-	err := dec.Decode(&p)
+	err := plainyaml.Unmarshal(body, &p)
 	version := p.Schema
 	if err != nil {
 		// Newer keys are known to newer programs only: the version explains them.
