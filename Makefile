@@ -69,11 +69,12 @@ hooks: build ## make the gate this repository's own hooks
 
 .PHONY: install
 install: build ## install below PREFIX: programs in bin, the driver and its parts in lib/ralph
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/hooks"
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/init" "$(DESTDIR)$(LIB)/hooks"
 	install -m 755 $(addprefix bin/,$(PROGRAMS)) "$(DESTDIR)$(PREFIX)/bin"
 	install -m 755 scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(LIB)"
 	install -m 755 scripts/agents/* "$(DESTDIR)$(LIB)/agents"
 	install -m 644 scripts/prompt/* "$(DESTDIR)$(LIB)/prompt"
+	install -m 644 scripts/init/* "$(DESTDIR)$(LIB)/init"
 	install -m 755 hooks/pre-commit hooks/agent-pre-tool "$(DESTDIR)$(LIB)/hooks"
 	for name in pre-merge-commit pre-push; do ln -sf pre-commit "$(DESTDIR)$(LIB)/hooks/$$name"; done
 	install -m 644 scripts/ralph.mk "$(DESTDIR)$(LIB)"

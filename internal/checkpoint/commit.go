@@ -36,7 +36,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 	}
 	last := c.p.LastAttempt
 	if last == nil || last.Req != id || last.Number != r.Attempts+1 {
-		return "", exit.Refuse("ralph-checkpoint attempt "+id+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", id, r.Attempts+1)
+		return "", noAttempt(r)
 	}
 	head, err := c.repo.Head(ctx)
 	if err != nil {

@@ -126,6 +126,7 @@ type Intent struct {
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
 type Rollback struct {
+	Req    string   `yaml:"req"`    // whose decision it was
 	Head   string   `yaml:"head"`   // where the branch was
 	Target string   `yaml:"target"` // where it goes
 	Undone []string `yaml:"undone"` // requirements whose commits lie between

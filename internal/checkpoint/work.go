@@ -78,7 +78,10 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		return "", err
 	}
 	last := c.p.LastAttempt
-	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+	if last == nil || last.Req != id {
+		return "", noAttempt(r)
+	}
+	if last.Outcome == OutcomeLimited {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -87,7 +90,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 			return nil
 		})
 	}
-	if len(digest) == 0 && last != nil && last.Req == id {
+	if len(digest) == 0 {
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
@@ -95,7 +98,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
+	timedOut := last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
@@ -132,6 +135,10 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		return c.rebuildBlocks(p)
 	})
 	return status, err
+}
+
+func noAttempt(r *Requirement) error {
+	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
 
 // mustBeAttempted is the requirement in work, with the infrastructure behind it.
@@ -294,23 +301,23 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	return digests, nil
 }
 
-// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. over
-// says which was passed and how to raise it; "" where none was. Above the run's threshold the run is blocked, above the
-// requirement's that requirement is, unless it is done.
-func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over string, err error) {
+// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. Above the
+// run's the run is blocked, above the requirement's that requirement is, unless it is done. over then says so, with how
+// to raise the threshold and the code exit.No (the requirement's) or exit.Budget (the run's).
+func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err error) {
 	if c.p == nil {
-		return used, "", errNoRun()
+		return used, nil, errNoRun()
 	}
 	r, _, err := c.entry(c.p, id)
 	if err != nil {
-		return used, "", err
+		return used, nil, err
 	}
-	limit := c.cfg.Cost.ReqThreshold
-	if limit > 0 && r.Tokens > limit {
-		over = fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
+		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
-			if err := c.Block(ctx, id, over); err != nil {
-				return used, "", err
+			if err := c.Block(ctx, id, reason); err != nil {
+				return used, nil, err
 			}
 		}
 	}
@@ -318,7 +325,8 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
 		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = fmt.Sprintf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)
+			over = &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+				Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)}
 			if p.Req.Status == Running {
 				if err := p.move(RunBlock); err != nil {
 					return err
