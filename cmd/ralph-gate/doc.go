@@ -29,6 +29,7 @@
 //	--only NAMES    only these layers, separated by commas; "hook" stands for the layers that hook.layers in
 //	                ralph.yaml names, for a commit in the making, and stops at the first that does not pass
 //	--format F      text or json
+//	--verdict FILE  write the whole verdict there as JSON, whatever is printed
 //	--digest FILE   on failure, write the findings there in at most 4 KB, for the next attempt's prompt
 //	-q, --quiet     print only the layers that do not pass
 //	--color WHEN    auto, always or never

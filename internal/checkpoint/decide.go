@@ -157,7 +157,7 @@ func (c *Checkpoint) stop(ctx context.Context, id string) error {
 	if err := c.interruptCurrent(ctx, "stopped"); err != nil {
 		return err
 	}
-	return c.update(ctx, func(p *Progress) error { return p.move(RunStop) })
+	return c.update(ctx, func(p *Progress) error { return c.endRun(p, RunStop) })
 }
 
 // interruptCurrent puts the requirement in work, if there is one, back to pending and its work aside.
@@ -280,7 +280,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
 		}
-		return p.move(RunRollback)
+		return c.endRun(p, RunRollback)
 	})
 	if err != nil {
 		return err
@@ -349,7 +349,7 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		default:
 			return nil
 		}
-		err := p.move(event)
+		err := c.endRun(p, event)
 		status = p.Req.Status
 		return err
 	})

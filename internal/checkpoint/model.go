@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/notify"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/spec"
 )
@@ -33,6 +34,7 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 }
 
 // ReqProgress is the run's summary.
@@ -70,6 +72,7 @@ type Requirement struct {
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
+	OnLearned string    `yaml:"on_learned,omitempty"` // how its learnings were told: called, or why that failed
 }
 
 // Steps are the times of the seven steps that every requirement passes, in order.
@@ -101,6 +104,7 @@ type Intent struct {
 	Tree    string `yaml:"tree"`
 	Message string `yaml:"message"`
 	Gate    string `yaml:"gate"`
+	Review  string `yaml:"review,omitempty"` // findings that become a learning
 }
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.

@@ -91,7 +91,10 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 		}
 		if r.Status == Blocked {
 			r.Reason = "its test infrastructure could not be made"
-			return c.rebuildBlocks(p)
+			if err := c.rebuildBlocks(p); err != nil {
+				return err
+			}
+			c.noteBlocked(p, r)
 		}
 		return nil
 	})
@@ -102,8 +105,8 @@ const maxDigest = 4 << 10
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
 // after the last attempt or the last timeout. The work stays in the tree for the next attempt; a blocked
-// requirement's is kept under a ref and the tree is cleaned.
-func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: regressions in it are told.
+func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate.Verdict) (Status, error) {
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
@@ -153,7 +156,14 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
 			r.Steps.Regression = c.stamp()
 		}
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteRegression(p, r, number, v)
+		if event == FailLast {
+			c.noteBlocked(p, r)
+		}
+		return nil
 	})
 	return status, err
 }
@@ -209,7 +219,11 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 		}
 		r.Reason, p.LastAttempt = reason, nil
 		r.Steps.Resolve = c.stamp()
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteBlocked(p, r)
+		return nil
 	})
 }
 
@@ -325,7 +339,7 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
 			over = fmt.Sprintf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)
 			if p.Req.Status == Running {
-				if err := p.move(RunBlock); err != nil {
+				if err := c.endRun(p, RunBlock); err != nil {
 					return err
 				}
 			}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,7 +34,7 @@ func Gate(p *Process, doc string, args []string) int {
 	flags := func() []urfave.Flag {
 		return []urfave.Flag{
 			&urfave.StringFlag{Name: "base"}, &urfave.StringFlag{Name: "req"}, &urfave.StringFlag{Name: "only"},
-			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "color"},
+			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "verdict"}, &urfave.StringFlag{Name: "color"},
 			&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
 		}
 	}
@@ -232,6 +233,15 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 			return fmt.Errorf("write the digest: %w", err)
 		}
 	}
+	if name := option(c, "verdict"); name != "" {
+		var object bytes.Buffer
+		if err := v.WriteJSON(&object); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
+		}
+		if err := atomicfile.Write(g.abs(name), object.Bytes()); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
+		}
+	}
 	if writeErr != nil {
 		return fmt.Errorf("write the report: %w", writeErr)
 	}
@@ -307,7 +317,7 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err := oneOf("format", format, "", "text", "tsv", "json"); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "digest", "color", "quiet"); err != nil {
+	if err := refuseOptions(c, "only", "digest", "verdict", "color", "quiet"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -336,7 +346,7 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" plan", 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "digest", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -359,7 +369,7 @@ func (g *gateProgram) coverage(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	var data coverage.Data

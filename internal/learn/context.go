@@ -168,7 +168,12 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 			continue
 		}
 		fmt.Fprintf(&b, "%s is contextual since %s: %s\n", c.ID, c.Since.Format("2006-01-02"), c.Pattern)
-		fmt.Fprintf(&b, "Not permanent: %s, and %s.\n", Classify(c.Pattern, "").why(), fewReports(c.Evidence, limits))
+		reason := Classify(c.Pattern, "")
+		words := reason.why()
+		if reason.Permanent {
+			words = "it is what a review found"
+		}
+		fmt.Fprintf(&b, "Not permanent: %s, and %s.\n", words, fewReports(c.Evidence, limits))
 		if c.ExpiresOn == InWindow {
 			fmt.Fprintf(&b, "It is number %d of the window's %d newest; newer ones push it out.\n", len(w.Contextual)-i, limits.Window)
 		} else {
