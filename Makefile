@@ -4,6 +4,7 @@ PROGRAMS := ralph-order ralph-gate ralph-learn ralph-checkpoint
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 LIB       = $(PREFIX)/lib/ralph
+MAN       = $(PREFIX)/share/man
 GO       ?= go
 
 .DEFAULT_GOAL := help
@@ -51,8 +52,8 @@ gate: build ## judge what would be committed, as the hook does
 	bin/ralph-gate run
 
 .PHONY: hooks
-hooks: build ## make the gate this repository's own pre-commit hook
-	git config core.hooksPath hooks
+hooks: build ## make the gate this repository's own hooks
+	bin/ralph-gate install
 
 .PHONY: install
 install: build ## install below PREFIX: programs in bin, the driver and its parts in lib/ralph
@@ -61,13 +62,19 @@ install: build ## install below PREFIX: programs in bin, the driver and its part
 	install -m 755 scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(LIB)"
 	install -m 755 scripts/agents/* "$(DESTDIR)$(LIB)/agents"
 	install -m 644 scripts/prompt/* "$(DESTDIR)$(LIB)/prompt"
-	install -m 755 hooks/* "$(DESTDIR)$(LIB)/hooks"
+	install -m 755 hooks/pre-commit hooks/agent-pre-tool "$(DESTDIR)$(LIB)/hooks"
+	for name in pre-merge-commit pre-push; do ln -sf pre-commit "$(DESTDIR)$(LIB)/hooks/$$name"; done
+	install -m 644 scripts/ralph.mk "$(DESTDIR)$(LIB)"
+	install -d "$(DESTDIR)$(MAN)/man1" "$(DESTDIR)$(MAN)/man7"
+	install -m 644 docs/man/*.1 "$(DESTDIR)$(MAN)/man1"
+	install -m 644 docs/man/ralph.7 "$(DESTDIR)$(MAN)/man7"
 	for name in ralph-loop ralph-prompt; do ln -sf ../lib/ralph/$$name "$(DESTDIR)$(PREFIX)/bin/$$name"; done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	rm -rf "$(DESTDIR)$(LIB)"
-	for name in $(PROGRAMS) ralph-loop ralph-prompt; do rm -f "$(DESTDIR)$(PREFIX)/bin/$$name"; done
+	for name in $(PROGRAMS) ralph-loop ralph-prompt; do rm -f "$(DESTDIR)$(PREFIX)/bin/$$name" "$(DESTDIR)$(MAN)/man1/$$name.1"; done
+	rm -f "$(DESTDIR)$(MAN)/man7/ralph.7"
 
 .PHONY: clean
 clean: ## remove what was built

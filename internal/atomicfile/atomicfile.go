@@ -11,7 +11,12 @@ import (
 
 // Write replaces path by data so that, whatever happens, path holds the old content or the new one: a temporary
 // file beside it, fsync, rename, fsync of the folder.
-func Write(path string, data []byte) (err error) {
+func Write(path string, data []byte) error { return write(path, data, 0o644) }
+
+// WriteExecutable is Write for a program.
+func WriteExecutable(path string, data []byte) error { return write(path, data, 0o755) }
+
+func write(path string, data []byte, mode fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
 	if err != nil {
@@ -24,7 +29,7 @@ func Write(path string, data []byte) (err error) {
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	if err = f.Chmod(0o644); err != nil {
+	if err = f.Chmod(mode); err != nil {
 		return err
 	}
 	if _, err = f.Write(data); err != nil {

@@ -24,9 +24,10 @@ type inputs struct {
 	Layer       string
 	Version     int
 	Tree        string
-	Base        string `json:",omitempty"` // the baseline's tree, where the layer compares
-	Settings    []any  // the configuration in force, as far as this layer reads it
-	Requirement []any  `json:",omitempty"` // as far as this layer reads it
+	Base        string   `json:",omitempty"` // the baseline's tree, where the layer compares
+	Others      []string `json:",omitempty"` // then also the other parents of a merge
+	Settings    []any    // the configuration in force, as far as this layer reads it
+	Requirement []any    `json:",omitempty"` // as far as this layer reads it
 	Machine     []string
 }
 

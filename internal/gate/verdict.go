@@ -89,12 +89,13 @@ type Layer struct {
 
 // Verdict is the gate's answer for one tree.
 type Verdict struct {
-	Version     int     `json:"version"` // of this object's form
-	Base        string  `json:"base"`    // commit, or the empty tree
-	Tree        string  `json:"tree"`
-	Requirement string  `json:"requirement,omitempty"` // the one in progress
-	Result      Result  `json:"result"`                // pass, fail or error
-	Layers      []Layer `json:"layers"`
+	Version     int      `json:"version"`               // of this object's form
+	Base        string   `json:"base"`                  // commit, or the empty tree
+	Others      []string `json:"other_bases,omitempty"` // the other parents of a merge
+	Tree        string   `json:"tree"`
+	Requirement string   `json:"requirement,omitempty"` // the one in progress
+	Result      Result   `json:"result"`                // pass, fail or error
+	Layers      []Layer  `json:"layers"`
 }
 
 // Layer is the layer of that name, or nil if it did not run.
