@@ -18,7 +18,8 @@
 //
 //	run       judge, and print one line a layer as it ends; this is what happens without a verb
 //	diff      what the tree adds: lines of tests, of implementation and of neither, by file
-//	plan      the commands that the gate would run, one a line behind the name of its layer
+//	plan      how a test file is called in the languages found, then the commands that the gate would run, one a line
+//	          behind the name of its layer
 //	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
 //	cache     list the kept answers, or clear them
 //	install   put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there

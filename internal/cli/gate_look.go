@@ -49,7 +49,7 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	return stat.WriteText(g.Stdout)
 }
 
-// plan prints the commands that would run.
+// plan prints what a test file is called here, and the commands that would run.
 func (g *gateProgram) plan(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" plan", 0, 0); err != nil {
 		return err
@@ -64,6 +64,13 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	steps, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {
 		return err
+	}
+	names, err := gate.TestNames(c.Context, q.repo, q.config, q.trees.Tree)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintf(g.Stdout, "L1b\ttest files, %s\n", name)
 	}
 	for _, s := range steps {
 		fmt.Fprintf(g.Stdout, "%s\t%s\n", s.Layer, s)
