@@ -47,6 +47,10 @@ bench: bench-order ## run all benchmarks
 bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
 	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
 
+.PHONY: bench-tokens
+bench-tokens: ## count what requirements cost in tokens, against one long conversation, by a real tokenizer
+	$(GO) test -tags bench -count 1 -run TestBenchTokens -v ./examples
+
 .PHONY: gate
 gate: build ## judge what would be committed, as the hook does
 	bin/ralph-gate run

@@ -115,7 +115,7 @@ func (s Selection) Text(file string) string {
 			b.WriteString(p.line())
 		}
 		if s.LeftOut > 0 {
-			fmt.Fprintf(&b, "%d more in %s: read it when the work touches something not named here.\n", s.LeftOut, file)
+			fmt.Fprintf(&b, "%d more in %s: look there for what is not named here.\n", s.LeftOut, file)
 		}
 	}
 	if len(s.Contextual) > 0 {
