@@ -197,7 +197,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve, r.Infra.Tree = c.stamp(), ""
+		r.Steps.Resolve, r.Infra.Made = c.stamp(), ""
 		p.Intent, p.LastAttempt = nil, nil
 		return c.rebuildBlocks(p)
 	})

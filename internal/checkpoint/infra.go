@@ -49,7 +49,7 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 		return err
 	}
 	if r.Status != InfraDispatch {
-		return c.recordInfra(ctx, id, word, r.Infra.Tree, "") // refused, or said again
+		return c.recordInfra(ctx, id, word, r.Infra.Made, "") // refused, or said again
 	}
 	tree, err := c.repo.IndexTree(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 	return c.keepInfra(ctx, id, word, tree)
 }
 
-// recordInfra moves the requirement. tree is what was made, reason why nothing was.
-func (c *Checkpoint) recordInfra(ctx context.Context, id, word, tree, reason string) error {
+// recordInfra moves the requirement. made is the commit that keeps what was made, reason why nothing was.
+func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason string) error {
 	e := infraEvents[word]
 	return c.update(ctx, func(p *Progress) error {
 		r, _, err := c.current(p, id)
@@ -82,7 +82,7 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, tree, reason str
 		if e.status != "" {
 			p.Req.InfraStatus, r.Infra.Status = e.status, e.status
 		}
-		r.Infra.Tree, p.LastAttempt = tree, nil
+		r.Infra.Made, p.LastAttempt = made, nil
 		if r.Status == Blocked {
 			r.Reason, r.Steps.Resolve = reason, c.stamp()
 			return c.rebuildBlocks(p)
@@ -236,10 +236,15 @@ func infraDigest(id string, number int) string {
 // keepInfra records what was made, and keeps it under a ref so that no interruption pays for it twice. In the worktree it
 // stays as work of the requirement, whose commit will hold it.
 func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error {
-	if _, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id); err != nil {
+	ref, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id)
+	if err != nil {
 		return err
 	}
-	if err := c.recordInfra(ctx, id, word, tree, ""); err != nil {
+	made, err := c.repo.Commit(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := c.recordInfra(ctx, id, word, made, ""); err != nil {
 		return err
 	}
 	return c.setIndex(ctx, c.p.Baseline)
@@ -340,18 +345,20 @@ func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string
 	return event, c.recordInfra(ctx, id, event, "", reason)
 }
 
-// restoreInfra brings what was made for an interrupted requirement back into the worktree, which is at head. Where the
-// user has changed the same files since, theirs win, and the next attempt is told what is missing.
-func (c *Checkpoint) restoreInfra(ctx context.Context, r *Requirement, head string) error {
-	if r.Infra.Tree == "" {
+// restoreInfra brings what was made for an interrupted requirement back into the worktree, which is clean. Where the user
+// has changed the same files since, theirs win, and the next attempt is told what is missing.
+func (c *Checkpoint) restoreInfra(ctx context.Context) error {
+	r := c.p.Find(c.p.Req.Current)
+	if r == nil || !r.working() || r.Infra.Made == "" {
 		return nil
 	}
+	head, made := c.p.Baseline, r.Infra.Made
 	private, done, err := c.privateIndex()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", "-i", "-m", "--aggressive", c.p.Baseline, head, r.Infra.Tree); err != nil {
+	if _, err := private.Output(ctx, "read-tree", "-i", "-m", "--aggressive", made+"^", head, made); err != nil {
 		return err
 	}
 	tree, err := private.Line(ctx, "write-tree")
