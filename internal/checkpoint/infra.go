@@ -305,28 +305,35 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	return "fallback", c.keepInfra(ctx, id, "fallback", tree)
 }
 
-// writeNew writes files that must not be there; inWay is the first that is, or whose folder leads elsewhere.
+// writeNew writes files that must not be there; inWay is what is.
 func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) {
 	for _, f := range files {
-		for i, b := range f.Path + "/" {
-			if b != '/' {
-				continue
-			}
-			info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path[:i])))
-			if errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-			if err != nil {
-				return "", fmt.Errorf("write the template: %w", err)
-			}
-			if !info.IsDir() || i == len(f.Path) {
-				return f.Path[:i], nil
-			}
+		if inWay, err = c.inWay(f.Path); inWay != "" || err != nil {
+			return inWay, err
 		}
 	}
 	for _, f := range files {
 		if err := (keptFile{data: f.Data, mode: 0o644}).put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
 			return "", fmt.Errorf("write the template: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// inWay is what stands in the worktree where a new file is to be: the path, or what is no folder above it; "" is nothing.
+func (c *Checkpoint) inWay(path string) (string, error) {
+	for i, b := range path + "/" {
+		if b != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(path[:i])))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case err != nil:
+			return "", fmt.Errorf("look at the place of %q: %w", path, err)
+		case !info.IsDir() || i == len(path):
+			return path[:i], nil
 		}
 	}
 	return "", nil
@@ -369,9 +376,21 @@ func (c *Checkpoint) restoreInfra(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// This fails rather than overwrite a file that git does not track.
+	// git would overwrite what it ignores.
+	added, err := c.repo.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", head, tree)
+	if err != nil {
+		return err
+	}
+	for _, path := range nulList(added) {
+		if inWay, err := c.inWay(path); inWay != "" || err != nil {
+			if err == nil {
+				err = exit.Refuse("move it away, or commit it", "the test infrastructure that was made for %s cannot be brought back: %s is there and not in git", r.ID, git.Quote(inWay))
+			}
+			return err
+		}
+	}
 	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", head, tree); err != nil {
-		return exit.Refuse("move that file away, or commit it", "bring back the test infrastructure that was made for %s: %w", r.ID, err)
+		return err
 	}
 	return c.setIndex(ctx, head)
 }
