@@ -28,6 +28,9 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
 	}
+	if what != "stop" && what != "rollback" && c.replayed(id, Event("decide "+what)) {
+		return nil
+	}
 	switch what {
 	case "skip":
 		return c.release(ctx, id, DecideSkip, func(r *Requirement) {

@@ -84,7 +84,7 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 		}
 		r.Infra.Made, p.LastAttempt = made, nil
 		if r.Status == Blocked {
-			r.Reason, r.Steps.Resolve = reason, c.stamp()
+			r.Reason, r.Steps.Resolve = reason, r.Steps.after(c.stamp())
 			return c.rebuildBlocks(p)
 		}
 		return nil

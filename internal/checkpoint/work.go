@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
@@ -69,6 +70,9 @@ const Limited Status = "limited"
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
 // requirement's is kept under a ref and the tree is cleaned.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+	if c.replayed(id, FailAgain, FailLast) {
+		return c.p.Find(id).Status, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
@@ -87,7 +91,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
@@ -122,8 +126,8 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		}
 		r.Digests = append(r.Digests, filepath.ToSlash(name))
 		r.Reason, status, p.LastAttempt = reason, r.Status, nil
-		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
-			r.Steps.Regression = c.stamp()
+		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
+			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
 		return c.rebuildBlocks(p)
 	})
@@ -162,6 +166,9 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 	if c.p == nil {
 		return errNoRun()
 	}
+	if c.replayed(id, Block) {
+		return nil
+	}
 	if _, _, err := c.current(c.p, id); err != nil {
 		return err
 	}
@@ -180,7 +187,7 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 			return err
 		}
 		r.Reason, p.LastAttempt = reason, nil
-		r.Steps.Resolve = c.stamp()
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		return c.rebuildBlocks(p)
 	})
 }
@@ -207,6 +214,7 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
 		}
+		failpoint.Step("remove AGENTS.md")
 		return nil
 	}
 	_, _, err = c.restoreProtected(ctx)
@@ -218,7 +226,7 @@ func (c *Checkpoint) writeDigest(name string, digest []byte) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
-	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
@@ -318,7 +326,7 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 			}
 		}
 		if r.Status == Done && !r.Steps.Learnings.IsZero() || r.Status == Blocked {
-			r.Steps.State = c.stamp()
+			r.Steps.State = r.Steps.after(c.stamp())
 		}
 		used = p.Cost
 		used.Tokens = r.Tokens
