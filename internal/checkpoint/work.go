@@ -93,7 +93,8 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	// Numbered on after a user's retry: the old ones are still told.
+	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
@@ -263,8 +264,8 @@ func firstLine(text []byte) string {
 	return "no reason given"
 }
 
-// Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// Failures are the digests that the next attempt is given: those of the attempts before it, or after a user's retry, for
+// the first one, those of the last round. While its test infrastructure is being made they are those
 // of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
@@ -274,10 +275,11 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := r.Digests
-	if r.Attempts == 1 && len(names) > 1 {
-		names = names[len(names)-1:]
+	told := r.Attempts
+	if told == 0 {
+		told = c.cfg.Agent.Attempts
 	}
+	names := r.Digests[max(0, len(r.Digests)-told):]
 	if r.Status == InfraDispatch {
 		names = nil
 		for n := range r.Infra.Tries {
