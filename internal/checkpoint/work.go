@@ -324,9 +324,8 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	err = c.update(ctx, func(p *Progress) error {
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
-		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
-				Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)}
+		if err := c.overBudget(p); err != nil {
+			over = err
 			if p.Req.Status == Running {
 				if err := p.move(RunBlock); err != nil {
 					return err
@@ -341,4 +340,15 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 		return nil
 	})
 	return used, over, err
+}
+
+// overBudget says that the run used more tokens than it may, where there is still something to do.
+func (c *Checkpoint) overBudget(p *Progress) error {
+	n := p.Counts()
+	limit := c.cfg.Cost.Threshold
+	if limit == 0 || p.Cost.Cumulative <= limit || n.Done+n.Skipped == n.Total {
+		return nil
+	}
+	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
 }
