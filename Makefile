@@ -30,6 +30,14 @@ test: ## run all tests
 race: ## run all tests with the race detector
 	$(GO) test -race ./...
 
+.PHONY: torture-short
+torture-short: ## kill the loop at each of its steps, and at random, and look for damage (Linux, three minutes)
+	$(GO) test -tags failpoint -count 1 -timeout 20m ./internal/failpoint ./internal/torture
+
+.PHONY: torture
+torture: ## the same until each step was killed at 20 times; writes docs/torture.md (Linux, half an hour)
+	$(GO) test -tags failpoint -count 1 -timeout 2h -v -run TestRandomWalk ./internal/torture -long -limit 1h -table $(CURDIR)/docs/torture.md
+
 .PHONY: cover
 cover: build ## measure the coverage of the whole
 	$(GO) test -coverpkg=./internal/... -coverprofile=coverage.out ./...

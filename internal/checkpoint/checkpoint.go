@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,8 +34,9 @@ type Checkpoint struct {
 	now     func() time.Time
 	say     func(format string, args ...any) // a line for the user, on stderr
 
-	p     *Progress // as last read or written; nil: there never was a run
-	event string    // what the update under way does, as LastEvent has it
+	p *Progress // as last read or written; nil: there never was a run
+
+	event string // of the update at hand, with its requirement
 }
 
 // Options are what Open needs.
@@ -88,11 +90,6 @@ func (c *Checkpoint) update(ctx context.Context, change func(*Progress) error) e
 	})
 }
 
-// replayed reports whether this is the last event, told again: a caller that was cut short may not know that it was heard.
-func (c *Checkpoint) replayed(id string, e Event) bool {
-	return c.p != nil && c.p.LastEvent == id+" "+string(e)
-}
-
 func errNoRun() error {
 	return exit.Refuse("'ralph-loop', or 'ralph-checkpoint begin', starts one", "there is no run")
 }
@@ -129,9 +126,17 @@ func (c *Checkpoint) set(r *Requirement, e Event) error {
 	}
 	r.Since = c.stamp()
 	if e != AutoBlock && e != AutoUnblock {
-		c.event = r.ID + " " + string(e)
+		c.event = eventOf(e, r.ID)
 	}
 	return nil
+}
+
+func eventOf(e Event, id string) string { return string(e) + " " + id }
+
+// replayed reports whether the last event was one of these of that requirement: whoever was killed before hearing of it
+// says it again, and nothing more is to be done.
+func (c *Checkpoint) replayed(id string, events ...Event) bool {
+	return c.p != nil && c.p.Find(id) != nil && slices.ContainsFunc(events, func(e Event) bool { return c.p.LastEvent == eventOf(e, id) })
 }
 
 // stamp is the present time as it is recorded: UTC, whole seconds.

@@ -85,7 +85,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer()}
 		err = c.update(ctx, func(p *Progress) error {
 			if r := p.Find(id); r != nil {
-				r.Steps.Regression = c.stamp()
+				r.Steps.Regression = r.Steps.after(c.stamp())
 			}
 			p.Intent = intent
 			return nil
@@ -151,11 +151,10 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	}
 	defer done()
 	var out bytes.Buffer
-	begun := c.now()
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		for _, note := range c.dropLocks(begun) {
+		for _, note := range c.dropLocks(file) {
 			c.say("%s", note)
 		}
 	}
@@ -200,7 +199,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve, r.Infra.Tree = c.stamp(), ""
+		r.Steps.Resolve, r.Infra.Tree = r.Steps.after(c.stamp()), ""
 		p.Intent, p.LastAttempt = nil, nil
 		return c.rebuildBlocks(p)
 	})

@@ -184,7 +184,7 @@ func (c *Checkpoint) stop(ctx context.Context, id string) error {
 		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
-		c.event = id + " " + string(decideStop)
+		c.event = eventOf(decideStop, id)
 		return p.move(RunStop)
 	})
 }
@@ -305,7 +305,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 				return err
 			}
 		}
-		c.event = in.Req + " " + string(decideBack)
+		c.event = eventOf(decideBack, in.Req)
 		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {
 			return err

@@ -33,8 +33,8 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
-	LastEvent     string          `yaml:"last_event,omitempty"`   // requirement and event: told again, it changes nothing
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
@@ -98,6 +98,16 @@ type Steps struct {
 func (s *Steps) each() []step {
 	return []step{{"load", s.Load}, {"isolate", s.Isolate}, {"dispatch", s.Dispatch}, {"regression", s.Regression},
 		{"resolve", s.Resolve}, {"learnings", s.Learnings}, {"state", s.State}}
+}
+
+// after is t, or the latest of the steps where the clock was set back since: they keep their order.
+func (s *Steps) after(t time.Time) time.Time {
+	for _, step := range s.each() {
+		if step.at.After(t) {
+			t = step.at
+		}
+	}
+	return t
 }
 
 type step struct {

@@ -40,6 +40,12 @@ func NewStore(repo *git.Repo, now func() time.Time) *Store { return &Store{repo:
 func (s *Store) path() string { return filepath.Join(s.repo.Sprint(), LogName) }
 func (s *Store) copy() string { return filepath.Join(s.repo.StateDir(), LogName) }
 
+// The folders in the worktree's state folder that hold a file for each attempt, and for each requirement.
+const (
+	digestsDir   = "digests"
+	summariesDir = "summaries"
+)
+
 const sumPrefix = "# sha256: "
 
 // encode writes the state with a last line that proves it whole: a file cut short may still be good YAML.
@@ -172,7 +178,7 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
 		if r := p.Find(ingested); r != nil && r.Status == Done {
-			r.Steps.Learnings = s.now().UTC().Truncate(time.Second)
+			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)
 	})
@@ -190,6 +196,31 @@ func (s *Store) lock(ctx context.Context) (func(), error) {
 		return nil, fmt.Errorf("wait for the write lock: %w", err)
 	}
 	return func() { _ = l.Unlock() }, nil
+}
+
+// sweep removes what killed writers left half-written in the state folders. With the run lock and both locks of the
+// learnings held nobody else writes there.
+func (s *Store) sweep(ctx context.Context) error {
+	sprint := s.repo.Sprint()
+	if _, err := os.Lstat(sprint); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	release, err := learn.Lock(ctx, sprint)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, dir := range []string{s.repo.StateDir(), filepath.Dir(sprint), sprint, filepath.Join(sprint, digestsDir), filepath.Join(sprint, summariesDir)} {
+		if err := atomicfile.Sweep(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write stores p as the next state: the copy first, then the worktree's file.

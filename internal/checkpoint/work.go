@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
@@ -69,7 +70,7 @@ const Limited Status = "limited"
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
 // requirement's is kept under a ref and the tree is cleaned.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
-	if c.replayed(id, FailAgain) || c.replayed(id, FailLast) {
+	if c.replayed(id, FailAgain, FailLast) {
 		return c.p.Find(id).Status, nil
 	}
 	r, _, err := c.mustBeAttempted(id)
@@ -94,7 +95,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	}
 	number := r.Attempts + 1
 	// Numbered on after a user's retry: the old ones are still told.
-	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
@@ -129,8 +130,8 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		}
 		r.Digests = append(r.Digests, filepath.ToSlash(name))
 		r.Reason, status, p.LastAttempt = reason, r.Status, nil
-		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
-			r.Steps.Regression = c.stamp()
+		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
+			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
 		return c.rebuildBlocks(p)
 	})
@@ -170,11 +171,11 @@ func (c *Checkpoint) setAside(ctx context.Context, id, reason string) (string, e
 
 // Block gives a requirement up before or between its attempts.
 func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
-	if c.replayed(id, Block) {
-		return nil
-	}
 	if c.p == nil {
 		return errNoRun()
+	}
+	if c.replayed(id, Block) {
+		return nil
 	}
 	if _, _, err := c.current(c.p, id); err != nil {
 		return err
@@ -194,7 +195,7 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 			return err
 		}
 		r.Reason, p.LastAttempt = reason, nil
-		r.Steps.Resolve = c.stamp()
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		return c.rebuildBlocks(p)
 	})
 }
@@ -221,6 +222,7 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
 		}
+		failpoint.Step("remove AGENTS.md")
 		return nil
 	}
 	_, _, err = c.restoreProtected(ctx)
@@ -232,7 +234,7 @@ func (c *Checkpoint) writeDigest(name string, digest []byte) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
-	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
@@ -333,7 +335,7 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 			}
 		}
 		if r.Status == Done && !r.Steps.Learnings.IsZero() || r.Status == Blocked {
-			r.Steps.State = c.stamp()
+			r.Steps.State = r.Steps.after(c.stamp())
 		}
 		used = p.Cost
 		used.Tokens = r.Tokens
