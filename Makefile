@@ -55,6 +55,10 @@ bench: bench-order bench-loop ## run all benchmarks
 bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
 	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
 
+.PHONY: bench-tokens
+bench-tokens: ## count what requirements cost in tokens, against one long conversation, by a real tokenizer
+	$(GO) test -tags bench -count 1 -run TestBenchTokens -v ./examples
+
 .PHONY: bench-loop
 bench-loop: ## measure what the loop costs beside agent, tests and git, at up to 1,000 requirements (half an hour)
 	$(GO) test -tags bench -count 1 -timeout 3h -run TestBenchLoop -v ./internal/cli

@@ -7,10 +7,11 @@
 //	ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed
 //	ralph-checkpoint attempt [--timeout D] [--agent NAME] REQ -- COMMAND [ARGUMENT...]
 //	ralph-checkpoint pass [-n|--dry-run] [--digest FILE] REQ
-//	ralph-checkpoint fail [--digest FILE] REQ
+//	ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback
 //	ralph-checkpoint cost [--summary] REQ
+//	ralph-checkpoint tell
 //	ralph-checkpoint finish
 //	ralph-checkpoint failures REQ
 //	ralph-checkpoint status [--format text|json] [--watch]
@@ -39,6 +40,10 @@
 // decide carries out what the user decides about a blocked requirement: skip leaves it out, manual takes the user's own
 // fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to the last commit that
 // the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
+//
+// tell runs the commands that ralph.yaml names below "on" for what happened since the last call: requirements done,
+// blocked, broken tests, the run's end. Each reads one JSON object; one that fails is a warning. pass runs those of
+// on.review itself, once the gate is green. docs/events.md describes them.
 //
 // status --watch draws the table again each second, on a terminal, until the run ends or waits for a decision.
 //

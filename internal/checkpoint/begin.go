@@ -350,7 +350,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		p.Learnings = *w
 	}
 	if old != nil {
-		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
+		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
 	}
 	if continued {
 		*p = *old

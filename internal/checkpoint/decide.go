@@ -185,7 +185,7 @@ func (c *Checkpoint) stop(ctx context.Context, id string) error {
 	}
 	return c.update(ctx, func(p *Progress) error {
 		c.event = eventOf(decideStop, id)
-		return p.move(RunStop)
+		return c.endRun(p, RunStop)
 	})
 }
 
@@ -310,7 +310,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
 		}
-		return p.move(RunRollback)
+		return c.endRun(p, RunRollback)
 	})
 	if err != nil {
 		return err
@@ -379,7 +379,7 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		default:
 			return nil
 		}
-		err := p.move(event)
+		err := c.endRun(p, event)
 		status = p.Req.Status
 		return err
 	})

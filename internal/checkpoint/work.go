@@ -68,8 +68,9 @@ const Limited Status = "limited"
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
-// requirement's is kept under a ref and the tree is cleaned.
-func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: regressions in it are
+// told.
+func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate.Verdict) (Status, error) {
 	if c.replayed(id, FailAgain, FailLast) {
 		return c.p.Find(id).Status, nil
 	}
@@ -133,7 +134,14 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
 			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteRegression(p, r, number, v)
+		if event == FailLast {
+			c.noteBlocked(p, r)
+		}
+		return nil
 	})
 	return status, err
 }
@@ -196,7 +204,11 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 		}
 		r.Reason, p.LastAttempt = reason, nil
 		r.Steps.Resolve = r.Steps.after(c.stamp())
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteBlocked(p, r)
+		return nil
 	})
 }
 
@@ -329,7 +341,7 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 		if err := c.overBudget(p); err != nil {
 			over = err
 			if p.Req.Status == Running {
-				if err := p.move(RunBlock); err != nil {
+				if err := c.endRun(p, RunBlock); err != nil {
 					return err
 				}
 			}
