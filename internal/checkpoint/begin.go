@@ -75,6 +75,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	if continued {
+		if err := c.overBudget(p); err != nil {
+			return nil, err
+		}
 		c.warnOfLost(ctx, head)
 	}
 	if err := c.tryMessage(ctx); err != nil {
