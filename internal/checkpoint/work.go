@@ -89,7 +89,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	}
 	number := r.Attempts + 1
 	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
-	if err := c.writeDigest(name, digest); err != nil {
+	if err := c.writeDigest(name, digest, c.reportedLearnings()); err != nil {
 		return "", err
 	}
 	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
@@ -225,15 +225,16 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 	return err
 }
 
-// writeDigest stores what the next attempt is told of a failure: bounded, valid UTF-8.
-func (c *Checkpoint) writeDigest(name string, digest []byte) error {
+// writeDigest stores what the next attempt is told of a failure, and behind it what the failed one learned: bounded, valid
+// UTF-8.
+func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
 	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
+	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
 // clip shortens text to at most n bytes at a character's edge, and says so.
