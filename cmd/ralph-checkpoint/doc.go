@@ -52,9 +52,12 @@
 // Exit status:
 //
 //	0      done
-//	1      no: an illegal event, a gate that failed, nothing to judge, over the budget
+//	1      no: an illegal event, a gate that failed, nothing to judge, a requirement over its budget
 //	2      the command line is wrong
 //	3      could not decide
+//	11     attempt: the agent fails at once wherever it is sent
+//	12     cost: the run is over its budget
+//	13     attempt: the agent is over a limit of its service, for longer than is waited
 //	124    the agent ran out of time and left nothing
 //	128+n  ended by signal n
 package main

@@ -34,6 +34,7 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
@@ -102,6 +103,16 @@ func (s *Steps) each() []step {
 		{"resolve", s.Resolve}, {"learnings", s.Learnings}, {"state", s.State}}
 }
 
+// after is t, or the latest of the steps where the clock was set back since: they keep their order.
+func (s *Steps) after(t time.Time) time.Time {
+	for _, step := range s.each() {
+		if step.at.After(t) {
+			t = step.at
+		}
+	}
+	return t
+}
+
 type step struct {
 	name string
 	at   time.Time
@@ -119,6 +130,7 @@ type Intent struct {
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
 type Rollback struct {
+	Req    string   `yaml:"req"`    // whose decision it was
 	Head   string   `yaml:"head"`   // where the branch was
 	Target string   `yaml:"target"` // where it goes
 	Undone []string `yaml:"undone"` // requirements whose commits lie between

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -375,23 +376,20 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
-		used, over, err := cp.Cost(c.Context, id)
-		if err != nil {
+	var over error
+	err := v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		var used checkpoint.Cost
+		var err error
+		if used, over, err = cp.Cost(c.Context, id); err != nil {
 			return err
 		}
 		if c.Bool("summary") {
-			if err := cp.WriteSummary(v.p.Stdout, id); err != nil {
-				return err
-			}
-		} else {
-			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+			return cp.WriteSummary(v.p.Stdout, id)
 		}
-		if over != "" {
-			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
-		}
+		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
 		return nil
 	})
+	return cmp.Or(err, over)
 }
 
 func (v *checkpointVerbs) finish(c *urfave.Context) error {

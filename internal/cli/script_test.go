@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,6 +79,12 @@ func runScripts(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"exits":   exits,
+		"learned": layLearnings,
+		"project": layProject,
+	}
+	maps.Copy(commands, faults)
 	testscript.Run(t, testscript.Params{
 		Files:         files,
 		UpdateScripts: *update,
@@ -102,11 +109,7 @@ func runScripts(t *testing.T, program string) {
 			}
 			return writeStubs(env)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"learned": layLearnings,
-			"project": layProject,
-		},
+		Cmds: commands,
 	})
 }
 
