@@ -349,6 +349,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 			return nil, err
 		}
 		p.Learnings = *w
+		c.rebuildLearnings(&p.Learnings)
 	}
 	if old != nil {
 		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
