@@ -97,7 +97,7 @@ func runScripts(t *testing.T, program string) {
 			if err := os.MkdirAll(home, 0o777); err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[init]\n\tdefaultBranch = main\n[user]\n\tname = Test\n\temail = test@example.org\n"), 0o666); err != nil {
+			if err := writeUserConfig(home); err != nil {
 				return err
 			}
 			return writeStubs(env)

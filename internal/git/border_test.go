@@ -29,9 +29,9 @@ func TestBorderAndMergeHeads(t *testing.T) {
 	}{
 		{nil, nil},
 		{[]string{root}, []string{root}},
-		{[]string{a}, []string{a}},         // root lies behind a
-		{[]string{a, b}, []string{a, b}},   // both sides of the merge
-		{[]string{tip, a}, []string{tip}},  // it is there already
+		{[]string{a}, []string{a}},          // root lies behind a
+		{[]string{a, b}, []string{a, b}},    // both sides of the merge
+		{[]string{tip, a}, []string{tip}},   // it is there already
 		{[]string{commit()}, []string(nil)}, // nothing in common
 	} {
 		got, err := repo.Border(t.Context(), tip, c.known)

@@ -160,6 +160,7 @@ var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	"-c", "trailer.separators=:",
 }
 
 // plumbing are the variables for the calls that read: no lock taken by the way, no replaced object believed.
