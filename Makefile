@@ -4,6 +4,7 @@ PROGRAMS := ralph-order ralph-gate ralph-learn ralph-checkpoint
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 LIB       = $(PREFIX)/lib/ralph
+MAN       = $(PREFIX)/share/man
 GO       ?= go
 
 .DEFAULT_GOAL := help
@@ -64,12 +65,16 @@ install: build ## install below PREFIX: programs in bin, the driver and its part
 	install -m 755 hooks/pre-commit hooks/agent-pre-tool "$(DESTDIR)$(LIB)/hooks"
 	for name in pre-merge-commit pre-push; do ln -sf pre-commit "$(DESTDIR)$(LIB)/hooks/$$name"; done
 	install -m 644 scripts/ralph.mk "$(DESTDIR)$(LIB)"
+	install -d "$(DESTDIR)$(MAN)/man1" "$(DESTDIR)$(MAN)/man7"
+	install -m 644 docs/man/*.1 "$(DESTDIR)$(MAN)/man1"
+	install -m 644 docs/man/ralph.7 "$(DESTDIR)$(MAN)/man7"
 	for name in ralph-loop ralph-prompt; do ln -sf ../lib/ralph/$$name "$(DESTDIR)$(PREFIX)/bin/$$name"; done
 
 .PHONY: uninstall
 uninstall: ## remove what install put there
 	rm -rf "$(DESTDIR)$(LIB)"
-	for name in $(PROGRAMS) ralph-loop ralph-prompt; do rm -f "$(DESTDIR)$(PREFIX)/bin/$$name"; done
+	for name in $(PROGRAMS) ralph-loop ralph-prompt; do rm -f "$(DESTDIR)$(PREFIX)/bin/$$name" "$(DESTDIR)$(MAN)/man1/$$name.1"; done
+	rm -f "$(DESTDIR)$(MAN)/man7/ralph.7"
 
 .PHONY: clean
 clean: ## remove what was built

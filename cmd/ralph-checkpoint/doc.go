@@ -36,6 +36,12 @@
 //
 // recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked.
 //
-// Exit codes: 0 done, 1 no (an illegal event, a failed gate, nothing to judge, over the budget), 2 usage, 3 could not
-// decide, 124 the agent ran out of time and left nothing, 128+n ended by signal n.
+// Exit status:
+//
+//	0      done
+//	1      no: an illegal event, a gate that failed, nothing to judge, over the budget
+//	2      the command line is wrong
+//	3      could not decide
+//	124    the agent ran out of time and left nothing
+//	128+n  ended by signal n
 package main

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph-loop/internal/agentlog"
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
@@ -23,14 +24,16 @@ import (
 // Attempted is how one dispatch of an agent ended.
 type Attempted struct {
 	Number  int
-	Outcome string // ok, failed, timeout, crash, not-found
+	Outcome string // ok, failed, timeout, crash, rate-limited, not-found
 	Changed bool   // there is work for the gate to judge
 	Tokens  int
 	Guessed bool // the agent did not say what it used
 	Seconds float64
-	Digest  string   // why there is nothing to judge
-	Notes   []string // what was put in order
+	Digest  string // why there is nothing to judge
 	Log     string
+
+	how, words string    // how it ended, and the agent's last words
+	until      time.Time // of a limit: when to ask again, as far as the agent says
 }
 
 // keptRuns is of how many runs the attempts' logs are kept, and maxLogs how many bytes of them in all.
@@ -74,49 +77,58 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err := c.checkBaseline(); err != nil {
 		return nil, err
 	}
-	g, err := c.newGuard(ctx)
+	watched, stop := run.WithParent(ctx)
+	defer stop()
+	return c.untilItRan(watched, id, func() (*Attempted, error) {
+		return a, c.once(watched, a, id, dir, timeout, command)
+	})
+}
+
+// once dispatches the agent and finds out what it left.
+func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string, timeout time.Duration, command []string) error {
+	*a = Attempted{Number: a.Number}
+	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
+	// the repository cannot wait for that.
+	after := context.WithoutCancel(watched)
+	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("take the last report away: %w", err)
+	}
+	g, err := c.newGuard(after)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	marker := fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), a.Number, os.Getpid())
 	if err := g.save(marker, a.Number); err != nil {
-		return nil, err
+		return err
 	}
-	watched, stop := run.WithParent(ctx)
-	defer stop()
 	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	a.Log, a.Seconds = filepath.Join(dir, "agent.log"), ended.Duration.Seconds()
-	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
-	// the repository cannot wait for that.
-	after := context.WithoutCancel(ctx)
-	if a.Notes, err = g.putInOrder(after, a.Number); err != nil {
-		return nil, fmt.Errorf("put the repository in order: %w", err)
+	notes, err := g.putInOrder(after, a.Number)
+	if err != nil {
+		return fmt.Errorf("put the repository in order: %w", err)
+	}
+	for _, note := range notes {
+		c.say("put in order: %s", note)
 	}
 	if err := c.forgetGuard(); err != nil {
-		return nil, err
+		return err
 	}
 	if watched.Err() != nil {
-		return nil, context.Cause(watched)
+		return context.Cause(watched)
 	}
-	if err := c.weigh(ctx, a, ended, command[0], dir); err != nil {
-		return nil, err
-	}
-	return a, c.recordAttempt(ctx, id, a)
+	return c.weigh(watched, a, ended, command[0], dir)
 }
 
-// prepareAttempt makes the attempt's folder, stores the prompt in it and takes the last report away.
+// prepareAttempt makes the attempt's folder and stores the prompt in it.
 func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	if err := c.store.EnsureSprint(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("make the attempt's folder: %w", err)
-	}
-	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("take the last report away: %w", err)
 	}
 	f, err := os.Create(filepath.Join(dir, "prompt.txt"))
 	if err != nil {
@@ -204,28 +216,30 @@ func withoutToolkit(environ []string) []string {
 
 // weigh finds out what the attempt left: the outcome, the tokens, the tree.
 func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, name, dir string) error {
+	log, err := agentlog.ReadFile(a.Log)
+	if err != nil {
+		return err
+	}
 	how := ""
 	switch {
 	case ended.Why == run.NotFound:
-		a.Outcome, how = "not-found", fmt.Sprintf("the agent %q was not found (exit code %d)", name, ended.Code)
+		a.Outcome, how = OutcomeNotFound, fmt.Sprintf("the agent %q was not found (exit code %d)", name, ended.Code)
 	case ended.Why == run.TimedOut:
-		a.Outcome, how = "timeout", fmt.Sprintf("the agent ran out of time after %.0f s", a.Seconds)
+		a.Outcome, how = OutcomeTimeout, fmt.Sprintf("the agent ran out of time after %.0f s", a.Seconds)
 	case ended.Why == run.IdledOut:
-		a.Outcome, how = "timeout", "the agent fell silent for longer than agent.idle_timeout"
+		a.Outcome, how = OutcomeTimeout, "the agent fell silent for longer than agent.idle_timeout"
 	case ended.Why == run.Flooded:
-		a.Outcome, how = "crash", "the agent printed more than 256 MB"
+		a.Outcome, how = OutcomeCrash, "the agent printed more than 256 MB"
 	case ended.Why == run.Signaled:
-		a.Outcome, how = "crash", fmt.Sprintf("the agent ended by a signal (exit code %d)", ended.Code)
+		a.Outcome, how = OutcomeCrash, fmt.Sprintf("the agent ended by a signal (exit code %d)", ended.Code)
 	case ended.Code != 0:
-		a.Outcome, how = "failed", fmt.Sprintf("the agent ended with exit code %d", ended.Code)
+		a.Outcome, how = OutcomeFailed, fmt.Sprintf("the agent ended with exit code %d", ended.Code)
+	case log.Failed:
+		a.Outcome, how = OutcomeFailed, "the agent ended with an error, although its exit code is 0"
 	default:
-		a.Outcome = "ok"
+		a.Outcome, how = OutcomeOK, "the agent ended well"
 	}
-	var err error
-	if a.Tokens, a.Guessed, err = usage(a.Log, filepath.Join(dir, "prompt.txt"), ended.Why); err != nil {
-		return err
-	}
-	if err := c.keepReport(dir); err != nil {
+	if err := c.keepReport(dir, log); err != nil {
 		return err
 	}
 	user, err := c.userFiles(ctx)
@@ -245,24 +259,24 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	if err := c.setIndex(ctx, tree); err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
+	a.how, a.words = how, lastWords(a.Log, log)
+	c.explain(a, ended, log)
+	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, "prompt.txt")); err != nil {
+		return err
+	}
 	if a.Changed {
 		return nil
 	}
-	if how == "" {
-		how = "the agent ended well"
-	}
 	a.Digest = fmt.Sprintf("no change: %s and left no change in the tree.\n", how)
-	if a.Outcome != "not-found" {
-		if last, err := lastLines(a.Log, 1024); err == nil && last != "" {
-			a.Digest += "Its last words:\n" + last
-		}
+	if a.words != "" {
+		a.Digest += "Its last words:\n" + a.words
 	}
 	return nil
 }
 
-// keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have printed the report
-// at its end: that becomes the file.
-func (c *Checkpoint) keepReport(dir string) error {
+// keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have ended its final
+// message with the report: that becomes the file.
+func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	if info, err := os.Lstat(c.ReportPath()); err == nil && !info.Mode().IsRegular() {
 		// To open a named pipe waits for ever, and a link leads out of the agent's place.
 		if err := os.RemoveAll(c.ReportPath()); err != nil {
@@ -271,13 +285,15 @@ func (c *Checkpoint) keepReport(dir string) error {
 	}
 	data, err := learn.ReadReport(c.ReportPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))
-		if err != nil {
-			return fmt.Errorf("look for a report in the agent's log: %w", err)
-		}
-		block, ok := learn.ReportIn(printed)
+		block, ok := learn.ReportIn([]byte(log.Message))
 		if !ok {
-			return nil // whoever needs the report says so
+			printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))
+			if err != nil {
+				return fmt.Errorf("look for a report in the agent's log: %w", err)
+			}
+			if block, ok = learn.ReportIn(printed); !ok {
+				return nil // whoever needs the report says so
+			}
 		}
 		if err := atomicfile.Write(c.ReportPath(), block); err != nil {
 			return err
@@ -304,6 +320,7 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
 		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
 		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
+		c.noteTrouble(p, a)
 		return nil
 	})
 	if err != nil {

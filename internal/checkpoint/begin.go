@@ -66,6 +66,7 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	c.p = p
+	p.Limit, p.AtOnce = nil, 0 // the user started it again: the agent may be mended
 	if err := c.rebuildBlocks(p); err != nil {
 		return nil, err
 	}

@@ -33,6 +33,8 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
+	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
 // ReqProgress is the run's summary.
@@ -114,9 +116,16 @@ type Rollback struct {
 type AttemptOutcome struct {
 	Req     string `yaml:"req"`
 	Number  int    `yaml:"number"`           // of the attempt, from 1
-	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, not-found
+	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, rate-limited, not-found
 	Changed bool   `yaml:"changed"`          // it left work to judge
 	Digest  string `yaml:"digest,omitempty"` // what went wrong, where there is nothing to judge
+}
+
+// Limit is how long an agent cannot be asked.
+type Limit struct {
+	Times int       `yaml:"times"`           // in a row that it was over the limit
+	Until time.Time `yaml:"until,omitempty"` // when to ask again
+	Said  string    `yaml:"said"`            // in the agent's words
 }
 
 // Find is the entry of a requirement, or nil.

@@ -100,8 +100,11 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 // maxDigest is the longest digest that is kept, in bytes.
 const maxDigest = 4 << 10
 
+// Limited is what follows a failed attempt whose agent was over a limit: the same attempt, uncharged.
+const Limited Status = "limited"
+
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
-// after the last attempt or the last timeout. The work stays in the tree for the next attempt; a blocked
+// after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
 // requirement's is kept under a ref and the tree is cleaned.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
 	r, _, err := c.mustBeAttempted(id)
@@ -109,6 +112,15 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		return "", err
 	}
 	last := c.p.LastAttempt
+	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+		if err := c.backToAttempt(ctx); err != nil {
+			return "", err
+		}
+		return Limited, c.update(ctx, func(p *Progress) error {
+			p.LastAttempt = nil
+			return nil
+		})
+	}
 	if len(digest) == 0 && last != nil && last.Req == id {
 		digest = []byte(last.Digest)
 	}
@@ -117,7 +129,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == "timeout"
+	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
@@ -125,15 +137,13 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	case number >= c.cfg.Agent.Attempts:
 		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
-	if err := c.takeOutSection(ctx); err != nil {
+	if err := c.backToAttempt(ctx); err != nil {
 		return "", err
 	}
 	if event == FailLast {
 		if reason, err = c.setAside(ctx, id, reason); err != nil {
 			return "", err
 		}
-	} else if err := c.setIndex(ctx, c.p.Baseline); err != nil {
-		return "", err
 	}
 	var status Status
 	err = c.update(ctx, func(p *Progress) error {
@@ -211,6 +221,14 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 		r.Steps.Resolve = c.stamp()
 		return c.rebuildBlocks(p)
 	})
+}
+
+// backToAttempt makes the tree ready for another attempt on what the last one left.
+func (c *Checkpoint) backToAttempt(ctx context.Context) error {
+	if err := c.takeOutSection(ctx); err != nil {
+		return err
+	}
+	return c.setIndex(ctx, c.p.Baseline)
 }
 
 // takeOutSection brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay.

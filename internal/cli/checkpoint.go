@@ -215,9 +215,6 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range a.Notes {
-		say(v.p.Stderr, checkpointName, "put in order: %s", note)
-	}
 	if err := v.keepStatus(cp); err != nil {
 		return err
 	}
@@ -238,7 +235,7 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if !strings.HasSuffix(a.Digest, "\n") {
 		fmt.Fprintln(v.p.Stderr)
 	}
-	if a.Outcome == "timeout" {
+	if a.Outcome == checkpoint.OutcomeTimeout {
 		return exit.Silent(exit.Timeout)
 	}
 	return exit.Silent(exit.No)

@@ -15,6 +15,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -179,9 +180,37 @@ func prepare(c *urfave.Command) {
 	c.HideHelpCommand = true
 	c.UseShortOptionHandling = true
 	c.OnUsageError = usageError
+	c.Before = inherit
 	for _, sub := range c.Subcommands {
 		prepare(sub)
 	}
+}
+
+// inherit gives a verb the options that stand before it: "ralph-order --all list" is "ralph-order list --all". Left to
+// itself the parser drops them without a word, since the verb's own option of that name hides them.
+func inherit(c *urfave.Context) error {
+	for _, outer := range c.Lineage()[1:] {
+		for _, name := range outer.LocalFlagNames() {
+			known := slices.ContainsFunc(c.Command.Flags, func(f urfave.Flag) bool { return slices.Contains(f.Names(), name) })
+			if !known {
+				return exit.Misuse(fmt.Sprintf("see '%s --help'", c.App.Name), "%s has no option %s", c.Command.Name, dashed(name))
+			}
+			if c.IsSet(name) {
+				continue
+			}
+			if err := c.Set(name, fmt.Sprint(outer.Value(name))); err != nil {
+				return exit.Misuse(fmt.Sprintf("see '%s --help'", c.App.Name), "%w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func dashed(option string) string {
+	if len(option) == 1 {
+		return "-" + option
+	}
+	return "--" + option
 }
 
 // helpText is the package comment of a Go source text, without its slashes.

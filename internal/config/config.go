@@ -31,6 +31,7 @@ type Agent struct {
 	Attempts      int      `yaml:"attempts"`       // per requirement
 	MaxTimeouts   int      `yaml:"max_timeouts"`   // so many timeouts block a requirement: it is too large
 	RequireReport bool     `yaml:"require_report"` // an attempt without a report fails
+	RateLimit     string   `yaml:"rate_limit"`     // wait or stop: what to do where the agent is over a limit
 }
 
 // Prompt says how a prompt is composed.
@@ -88,7 +89,7 @@ func Default() *Config {
 	return &Config{
 		Spec:          "specification.yaml",
 		MaxIterations: 15,
-		Agent:         Agent{Timeout: Duration(300 * time.Second), Attempts: 3, MaxTimeouts: 2},
+		Agent:         Agent{Timeout: Duration(300 * time.Second), Attempts: 3, MaxTimeouts: 2, RateLimit: "wait"},
 		Prompt:        Prompt{Lang: "auto", MaxTokens: 16000, AgentsMD: "auto"},
 		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, Timeout: Duration(15 * time.Minute),
 			Link: []string{"node_modules", ".venv", ".env"}},

@@ -146,6 +146,7 @@ func (r *reader) limits(c *Config) {
 	}
 	for key, words := range map[string][]string{
 		"prompt.lang " + c.Prompt.Lang:          {"auto", "en", "zh"},
+		"agent.rate_limit " + c.Agent.RateLimit: {"wait", "stop"},
 		"prompt.agents_md " + c.Prompt.AgentsMD: {"auto", "always", "never"},
 	} {
 		name, value, _ := strings.Cut(key, " ")
