@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -100,12 +102,16 @@ func runScripts(t *testing.T, program string) {
 			if err := writeUserConfig(home); err != nil {
 				return err
 			}
+			if err := writePlaces(env); err != nil {
+				return err
+			}
 			return writeStubs(env)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"learned": layLearnings,
-			"project": layProject,
+			"exits":     exits,
+			"learned":   layLearnings,
+			"project":   layProject,
+			"validjson": validJSON,
 		},
 	})
 }
@@ -130,5 +136,17 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// validJSON FILE... asserts that each file is one JSON value.
+func validJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: validjson FILE...")
+	}
+	for _, name := range args {
+		if text := ts.ReadFile(name); !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+			ts.Fatalf("%s is not JSON: %q", name, text)
+		}
 	}
 }
