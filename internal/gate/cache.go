@@ -57,6 +57,7 @@ type CacheEntry struct {
 	Layer   *Layer    `json:"layer,omitempty"`
 	Names   []string  `json:"names,omitempty"`    // of a test run: the tests that passed
 	Old     []Finding `json:"findings,omitempty"` // of a baseline: what its tools said
+	Facts   *facts    `json:"facts,omitempty"`    // of a tree and a commit: see Recall
 }
 
 const cacheVersion = 1

@@ -30,6 +30,8 @@ type Repo struct {
 	Index     string // the index that is meant: a hook's GIT_INDEX_FILE, else the worktree's own
 	Prefix    string // where in the worktree we were started, with a slash at the end; "" at the top
 
+	HeadAtOpen string // HEAD's commit as the repository was opened; "" before the first one
+
 	environ []string
 }
 
@@ -73,25 +75,31 @@ func CodeOf(err error) int {
 func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r := &Repo{Top: dir, environ: environ}
 	questions := [][]string{{"--git-dir"}, {"--git-common-dir"}, {"--git-path", "index"}, {"--show-toplevel"}, {"--show-prefix"}}
-	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, slices.Concat(questions...)...)...)
+	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, append(slices.Concat(questions...), "--revs-only", "HEAD")...)...)
 	if err != nil {
 		return nil, r.whyNot(ctx, err)
 	}
 	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(answers) != len(questions) {
+	if n := len(questions); len(answers) == n+1 && isHash(answers[n]) {
+		r.HeadAtOpen = answers[n]
+	} else if len(answers) != n {
 		// A path holds a newline. One question at a time, then.
+		questions = append(questions, []string{"--revs-only", "HEAD"})
 		answers = make([]string, len(questions))
 		for i, question := range questions {
 			if answers[i], err = r.Line(ctx, append([]string{"rev-parse", "--path-format=absolute"}, question...)...); err != nil {
 				return nil, err
 			}
 		}
+		r.HeadAtOpen = answers[n]
 	}
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
 	return r, nil
 }
+
+func isHash(s string) bool { return len(s) >= 40 && strings.Trim(s, "0123456789abcdef") == "" }
 
 // whyNot says in a user's words why git found no worktree.
 func (r *Repo) whyNot(ctx context.Context, err error) error {
