@@ -16,7 +16,7 @@ help: ## list the targets
 .PHONY: build
 build: ## build the four programs into bin/
 	@mkdir -p bin
-	$(GO) build -trimpath -o bin/ ./cmd/...
+	$(GO) build -trimpath -tags urfave_cli_no_docs -o bin/ ./cmd/...
 
 .PHONY: demo
 demo: build ## run the loop on the example project with the recorded agent
@@ -40,12 +40,16 @@ lint: ## run the linters
 	scripts/lint
 
 .PHONY: bench
-bench: bench-order ## run all benchmarks
+bench: bench-order bench-loop ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...
 
 .PHONY: bench-order
 bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
 	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
+
+.PHONY: bench-loop
+bench-loop: ## measure what the loop costs beside agent, tests and git, at up to 1,000 requirements (half an hour)
+	$(GO) test -tags bench -count 1 -timeout 3h -run TestBenchLoop -v ./internal/cli
 
 .PHONY: gate
 gate: build ## judge what would be committed, as the hook does

@@ -3,6 +3,7 @@
 //	ralph-gate [OPTIONS] [run]
 //	ralph-gate [--base REV] [--format text|tsv|json] diff
 //	ralph-gate plan
+//	ralph-gate infra
 //	ralph-gate coverage FILE...
 //	ralph-gate cache list|clear
 //	ralph-gate install|uninstall|doctor
@@ -19,6 +20,8 @@
 //	run       judge, and print one line a layer as it ends; this is what happens without a verb
 //	diff      what the tree adds: lines of tests, of implementation and of neither, by file
 //	plan      the commands that the gate would run, one a line behind the name of its layer
+//	infra     the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
+//	          the worktree lacks it; nothing where there is no contract
 //	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
 //	cache     list the kept answers, or clear them
 //	install   put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there
@@ -51,6 +54,8 @@
 //	mocks      Go test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why"
 //	integrity  Go tests that are gone, skipped or weaker than before, and new comments that silence a checker;
 //	           on a person's commit a new "@test-change-justified: why" serves
+//	infra      the helper file of test_infra exports the agreed names, as values; a requirement's work that brings it
+//	           tests them, and defines none of them elsewhere
 //	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
 //	L2         all tests; at least one has to run
 //	L3         coverage of that very run: gate.coverage, 80 per cent

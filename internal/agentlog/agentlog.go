@@ -11,9 +11,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Bounds: one event is read whole, a longer one is skipped; of a message and of the plain text the end is kept.
@@ -130,7 +131,7 @@ func (s *scanner) text(text []byte) {
 }
 
 // tokensLine is how aider reports its use: "Tokens: 1.2k sent, 345 received."
-var tokensLine = regexp.MustCompile(`(?i)\btokens:\s*([0-9.,]+)\s*([km]?)\s+sent\b.*?\b([0-9.,]+)\s*([km]?)\s+received\b`)
+var tokensLine = lazyregexp.New(`(?i)\btokens:\s*([0-9.,]+)\s*([km]?)\s+sent\b.*?\b([0-9.,]+)\s*([km]?)\s+received\b`)
 
 func plainTokens(line []byte) (Usage, bool) {
 	m := tokensLine.FindSubmatch(line)

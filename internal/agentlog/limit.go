@@ -1,15 +1,16 @@
 package agentlog
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // limits are the words by which agents and the services behind them say that there were too many requests for now. They
 // are looked for in the error, or in the last lines, of a run that failed, never in the prose of one that went well.
-var limits = regexp.MustCompile(`(?i)` + strings.Join([]string{
+var limits = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\b(usage|rate|request|token|quota|session|weekly|daily|hourly|\d+-hour|message)[ _-]?limits?\b.{0,40}\b(reached|exceeded|hit)\b`,
 	`\b(reached|exceeded|hit|over)\b.{0,40}\b(usage|rate|request|token|quota|session|weekly|daily|hourly|\d+-hour|message)[ _-]?limits?\b`,
 	`\brate[ _-]?limited\b`, `\brate[ _-]?limit[ _-]?(error|exceeded)\b`,
@@ -56,7 +57,7 @@ func latest(times []time.Time, now time.Time) time.Time {
 	return last
 }
 
-var epochs = regexp.MustCompile(`\b([12]\d{9})(\d{3})?\b`)
+var epochs = lazyregexp.New(`\b([12]\d{9})(\d{3})?\b`)
 
 // epoch reads seconds or milliseconds since 1970, as in "usage limit reached|1796043600".
 func epoch(text string, now time.Time) time.Time {
@@ -70,7 +71,7 @@ func epoch(text string, now time.Time) time.Time {
 	return latest(times, now)
 }
 
-var isos = regexp.MustCompile(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?`)
+var isos = lazyregexp.New(`\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?`)
 
 // iso reads 2026-11-30T15:00:00Z and what is near to it; without a zone it is ours.
 func iso(text string, now time.Time) time.Time {
@@ -91,10 +92,10 @@ func iso(text string, now time.Time) time.Time {
 const asked = `(?:retry|again|resets?|wait|available|delay)\b`
 
 var (
-	spans = regexp.MustCompile(`(?i)` + asked + `[^0-9\n]{0,25}?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*(?:and\s+)?)+)`)
-	parts = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?)\s*([a-z]+)`)
+	spans = lazyregexp.New(`(?i)` + asked + `[^0-9\n]{0,25}?((?:\d+(?:\.\d+)?\s*[a-z]+[\s,]*(?:and\s+)?)+)`)
+	parts = lazyregexp.New(`(?i)(\d+(?:\.\d+)?)\s*([a-z]+)`)
 	// Without a unit only where a header has it so.
-	bare = regexp.MustCompile(`(?i)\bretry[-_ ]?after\W{1,4}(\d{1,6})\b`)
+	bare = lazyregexp.New(`(?i)\bretry[-_ ]?after\W{1,4}(\d{1,6})\b`)
 )
 
 // span reads "retry after 30s", "try again in 1 hour 5 minutes", "retry-after: 30".
@@ -128,7 +129,7 @@ var units = map[string]time.Duration{
 	"d": 24 * time.Hour, "day": 24 * time.Hour, "days": 24 * time.Hour,
 }
 
-var clocks = regexp.MustCompile(`(?i)` + asked + `(?:\s*(?:at|on|:|by))?\s*(?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s*\d{4})?,?\s*(?:at\s*)?)?` +
+var clocks = lazyregexp.New(`(?i)` + asked + `(?:\s*(?:at|on|:|by))?\s*(?:(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?\s+(\d{1,2})(?:st|nd|rd|th)?(?:,?\s*\d{4})?,?\s*(?:at\s*)?)?` +
 	`(\d{1,2})(?::(\d\d))?(?::\d\d)?\s*([ap]\.?m\b)?\s*\(?\s*([A-Za-z]+(?:/[A-Za-z_]+)*)?`)
 
 // clock reads "resets 3pm", "resets at 15:30 UTC", "try again at 3:05 PM", "resets Dec 2, 3pm (Europe/Berlin)". A time of

@@ -73,6 +73,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if continued {
 		c.warnOfLost(ctx, head)
 	}
+	if err := c.tryMessage(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.noteUntracked(ctx); err != nil {
 		return nil, err
 	}
@@ -148,6 +151,9 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	if ref != "" {
 		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
+	}
+	if err := c.restoreInfra(ctx, r, head); err != nil {
+		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, nil

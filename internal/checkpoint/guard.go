@@ -96,13 +96,11 @@ func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
 // newGuard remembers.
 func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
 	g := &guard{c: c, since: c.now()}
-	var err error
-	if g.refs, err = c.repo.Refs(ctx); err != nil {
+	refs, err := c.repo.Refs(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if g.other, err = c.repo.OtherBranches(ctx); err != nil {
-		return nil, err
-	}
+	g.refs, g.other = refs.Hash, refs.Elsewhere
 	g.files, err = c.readGuarded()
 	return g, err
 }
@@ -265,9 +263,15 @@ func (g *guard) restoreRefs(ctx context.Context, attempt int) (notes []string, e
 	id := fmt.Sprintf("%s-%d", c.p.Req.Current, attempt)
 	keep := func(hash string) (string, error) { return c.keepCommit(ctx, "agent", id, hash) }
 
-	head, err := c.repo.Head(ctx)
+	refs, err := c.repo.Refs(ctx)
 	if err != nil {
 		return nil, err
+	}
+	now, head := refs.Hash, refs.Hash[refs.Branch]
+	if head == "" {
+		if head, err = c.repo.Head(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if head != c.p.Baseline && head != "" {
 		ref, err := keep(head)
@@ -276,24 +280,18 @@ func (g *guard) restoreRefs(ctx context.Context, attempt int) (notes []string, e
 		}
 		notes = append(notes, fmt.Sprintf("the agent's own commits are folded into its work and kept under %s", ref))
 	}
-	branch, err := c.repo.Branch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if branch != c.p.Branch {
-		notes = append(notes, fmt.Sprintf("HEAD was on %q and is back on %q", branch, c.p.Branch))
+	if refs.Branch != c.p.Branch {
+		notes = append(notes, fmt.Sprintf("HEAD was on %q and is back on %q", refs.Branch, c.p.Branch))
 		if c.p.Branch != "" {
 			if _, err := c.repo.Output(ctx, "symbolic-ref", "-m", "ralph-checkpoint: back", "HEAD", c.p.Branch); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if _, err := c.repo.Output(ctx, "update-ref", "--no-deref", "-m", "ralph-checkpoint: back", c.headRef(), c.p.Baseline); err != nil {
-		return nil, err
-	}
-	now, err := c.repo.Refs(ctx)
-	if err != nil {
-		return nil, err
+	if refs.Branch != c.p.Branch || head != c.p.Baseline || refs.Symbolic[c.p.Branch] {
+		if _, err := c.repo.Output(ctx, "update-ref", "--no-deref", "-m", "ralph-checkpoint: back", c.headRef(), c.p.Baseline); err != nil {
+			return nil, err
+		}
 	}
 	ours := refFor(c.p.Run, "agent", "")
 	for _, ref := range slices.Sorted(mapKeys(now)) {

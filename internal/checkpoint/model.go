@@ -69,9 +69,17 @@ type Requirement struct {
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
 	Gate      string    `yaml:"gate,omitempty"`       // the passing verdict's figures
+	Infra     InfraWork `yaml:"infra,omitempty"`      // its test infrastructure
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
+}
+
+// InfraWork is what is known of the test infrastructure where a requirement needed it.
+type InfraWork struct {
+	Status string `yaml:"status,omitempty"` // existing, skipped, generated, fallback
+	Tries  int    `yaml:"tries,omitempty"`  // dispatches that failed
+	Tree   string `yaml:"tree,omitempty"`   // the baseline with what was made, until the requirement's commit holds it
 }
 
 // Steps are the times of the seven steps that every requirement passes, in order.

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"strings"
 
 	"ralph-loop/internal/agentlog"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // tokens is how many tokens an attempt used: what the agent said, else an estimate of a token for four bytes of prompt
@@ -45,7 +45,7 @@ func lastWords(path string, log agentlog.Log) string {
 }
 
 // colours are the escape sequences by which programs colour their output.
-var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var colours = lazyregexp.New(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
 // plain is a text without colours and control characters, as valid UTF-8.
 func plain(text string) string {

@@ -51,50 +51,12 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		}
 		p.Iteration++
 		p.Baseline, p.Req.Current, p.LastAttempt = head, id, nil
-		r.Number, r.SpecHash, r.Steps = p.Iteration, req.Hash(), Steps{Load: c.stamp()}
+		r.Number, r.SpecHash, r.Steps, r.Infra = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
 		return c.writeBaseline(head)
 	})
 	return attempt, err
-}
-
-// infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
-var infraEvents = map[string]struct {
-	event  Event
-	status string
-}{
-	"existing": {InfraExisting, "existing"}, "skipped": {InfraSkipped, "skipped"}, "needed": {InfraNeeded, ""},
-	"ready": {InfraMade, "generated"}, "fallback": {InfraFallback, "fallback"}, "failed": {InfraFailed, ""},
-}
-
-// Infra records what was found of, or done for, the test infrastructure. Said again of a requirement that is past it,
-// it changes nothing.
-func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
-	e, ok := infraEvents[word]
-	if !ok {
-		return exit.Misuse("known are existing, skipped, needed, ready, fallback, failed", "%q is unknown", word)
-	}
-	return c.update(ctx, func(p *Progress) error {
-		r, _, err := c.current(p, id)
-		if err != nil {
-			return err
-		}
-		if (word == "existing" || word == "skipped") && (r.Status == InProgress || r.Status == Retry) {
-			return nil
-		}
-		if err := c.set(r, e.event); err != nil {
-			return err
-		}
-		if e.status != "" {
-			p.Req.InfraStatus = e.status
-		}
-		if r.Status == Blocked {
-			r.Reason = "its test infrastructure could not be made"
-			return c.rebuildBlocks(p)
-		}
-		return nil
-	})
 }
 
 // maxDigest is the longest digest that is kept, in bytes.
@@ -133,9 +95,9 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %d times: too large, split it", r.Timeouts+1)
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
 	case number >= c.cfg.Agent.Attempts:
-		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
+		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
 	if err := c.backToAttempt(ctx); err != nil {
 		return "", err
@@ -289,7 +251,8 @@ func firstLine(text []byte) string {
 }
 
 // Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt.
+// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
 		return nil, nil
@@ -301,6 +264,12 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	names := r.Digests
 	if r.Attempts == 1 && len(names) > 1 {
 		names = names[len(names)-1:]
+	}
+	if r.Status == InfraDispatch {
+		names = nil
+		for n := range r.Infra.Tries {
+			names = append(names, infraDigest(id, n+1))
+		}
 	}
 	var digests []string
 	for _, name := range names {

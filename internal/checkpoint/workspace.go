@@ -212,15 +212,20 @@ func nulList(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// worktreeTree is the tree that the worktree would be: the baseline with every change in it, ignored files and the
-// user's own untracked ones left out. It is made on a fresh private index, so that flags and file times that an agent
-// set in the real one hide nothing.
+// worktreeTree is the tree that the worktree would be.
 func (c *Checkpoint) worktreeTree(ctx context.Context, baseline string, leaveOut []string) (string, error) {
 	private, done, err := c.privateIndex()
 	if err != nil {
 		return "", err
 	}
 	defer done()
+	return c.fillIndex(ctx, private, baseline, leaveOut)
+}
+
+// fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: the baseline with every change
+// in it, ignored files and the user's own untracked ones left out. An index of its own, since flags and file times that
+// an agent set in the real one must hide nothing.
+func (c *Checkpoint) fillIndex(ctx context.Context, private *git.Repo, baseline string, leaveOut []string) (string, error) {
 	if _, err := private.Output(ctx, "read-tree", baseline); err != nil {
 		return "", err
 	}
@@ -309,7 +314,7 @@ func (c *Checkpoint) moveNested(ctx context.Context, baseline, id string, userFi
 }
 
 // setIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
-// anew beside the old one and takes its place under git's own lock.
+// anew beside the old one.
 func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 	private, done, err := c.privateIndex()
 	if err != nil {
@@ -323,6 +328,11 @@ func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
 		return err
 	}
+	return c.takeIndex(private)
+}
+
+// takeIndex puts a private index in the place of the real one, under git's own lock.
+func (c *Checkpoint) takeIndex(private *git.Repo) error {
 	data, err := os.ReadFile(private.Index)
 	if err != nil {
 		return fmt.Errorf("make the index: %w", err)

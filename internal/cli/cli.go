@@ -22,6 +22,7 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
+	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/spec"
 )
@@ -37,7 +38,8 @@ type Process struct {
 	Dir            string   // absolute working directory
 	Now            func() time.Time
 
-	operandsAfterDashes int // how many arguments followed the command line's first "--"; -1 without one
+	terminal            bool // stdout is one
+	operandsAfterDashes int  // how many arguments followed the command line's first "--"; -1 without one
 }
 
 // ThisProcess is the process that we run in.
@@ -71,6 +73,7 @@ func (p *Process) abs(path string) string {
 // run parses args and runs the app's action; its result is the process's exit code. doc is the program's package
 // comment as Go source: it is the help text.
 func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
+	checkpoint.KeepLockPrivate()
 	out := bufio.NewWriter(p.Stdout)
 	// A Go panic would exit with 2, which means "usage" here.
 	defer func() {
@@ -86,6 +89,7 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	defer stop()
 
 	inner := *p
+	inner.terminal = isTerminal(p.Stdout)
 	inner.Stdout = out
 	inner.operandsAfterDashes = afterDashes(args)
 	*p = inner
@@ -136,6 +140,14 @@ func (p *Process) report(name string, err error) {
 	if hint := exit.HintOf(err); hint != "" {
 		fmt.Fprintf(p.Stderr, "hint: %s\n", hint)
 	}
+}
+
+// flush writes out what was printed so far, where a result must be seen before the end.
+func (p *Process) flush() error {
+	if out, ok := p.Stdout.(interface{ Flush() error }); ok {
+		return out.Flush()
+	}
+	return nil
 }
 
 // warn writes a warning to stderr; it changes no exit code.

@@ -32,8 +32,11 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree,
-		&diffstat.Classifier{TestGlobs: q.config.Gate.TestGlobs, IgnoreGlobs: q.config.Gate.IgnoreGlobs}, q.trees.Others...)
+	classifier, err := gate.Classifier(c.Context, q.repo, q.config, q.trees.Base)
+	if err != nil {
+		return err
+	}
+	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, q.trees.Others...)
 	if err != nil {
 		return err
 	}

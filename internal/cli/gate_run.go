@@ -3,8 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -163,13 +161,4 @@ func (g *gateProgram) colour(when string) bool {
 		return false
 	}
 	return g.terminal && g.Getenv("NO_COLOR") == "" && g.Getenv("TERM") != "dumb"
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

@@ -9,10 +9,11 @@ import (
 	"go/token"
 	"io"
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // goFile is what the integrity layer knows of one version of a Go source file.
@@ -180,7 +181,7 @@ func (g *goFile) outputs(f *ast.FuncDecl) int {
 }
 
 // suppressing matches a comment that tells a checker to look away.
-var suppressing = regexp.MustCompile(`^//\s*(nolint\b|lint:(file-)?ignore\b|revive:disable|exhaustive:ignore|errcheck:ignore|coverage:ignore|golangci-lint:ignore|#nosec\b)|#nosec\b`)
+var suppressing = lazyregexp.New(`^//\s*(nolint\b|lint:(file-)?ignore\b|revive:disable|exhaustive:ignore|errcheck:ignore|coverage:ignore|golangci-lint:ignore|#nosec\b)|#nosec\b`)
 
 func (g *goFile) findSuppressions() {
 	for _, group := range g.file.Comments {

@@ -105,7 +105,7 @@ func knownThere(ctx context.Context, repo *git.Repo, remote, there string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	for _, hash := range fetched {
+	for _, hash := range fetched.Hash {
 		if !slices.Contains(known, hash) {
 			known = append(known, hash)
 		}

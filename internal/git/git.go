@@ -4,6 +4,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +33,9 @@ type Repo struct {
 
 	HeadAtOpen string // HEAD's commit as the repository was opened; "" before the first one
 
-	environ []string
+	environ  []string
+	objects  *lookup
+	patience time.Duration // how long one call may take; 0: Limit
 }
 
 // Error is a call of git that ended with a code other than 0.
@@ -96,10 +99,9 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
+	r.objects = &lookup{repo: r}
 	return r, nil
 }
-
-func isHash(s string) bool { return len(s) >= 40 && strings.Trim(s, "0123456789abcdef") == "" }
 
 // whyNot says in a user's words why git found no worktree.
 func (r *Repo) whyNot(ctx context.Context, err error) error {
@@ -163,6 +165,13 @@ func (r *Repo) With(env ...string) *Repo {
 	return &other
 }
 
+// Patient is the same worktree with another limit than Limit for each call, for those that run the user's programs.
+func (r *Repo) Patient(limit time.Duration) *Repo {
+	other := *r
+	other.patience = limit
+	return &other
+}
+
 // fixed are the settings that no configuration of the user's may change under our plumbing.
 var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
@@ -199,7 +208,8 @@ func (s *shared) Write(p []byte) (int, error) {
 }
 
 func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out, alsoStderr io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	limit := cmp.Or(r.patience, Limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", argv...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = r.Top, env, stdin, out
@@ -221,7 +231,7 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	}
 	if ctx.Err() != nil {
 		if context.Cause(ctx) == context.DeadlineExceeded {
-			return fmt.Errorf("git %s: %w after %s", verb(name), context.DeadlineExceeded, Limit)
+			return fmt.Errorf("git %s was ended after %s: %w", verb(name), limit, context.DeadlineExceeded)
 		}
 		return context.Cause(ctx)
 	}

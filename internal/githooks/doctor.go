@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
 )
 
@@ -57,7 +57,7 @@ func Doctor(ctx context.Context, repo *git.Repo, environ, tools []string) ([]Lin
 		Line{Topic: "", Text: "pre-push judges what they made, unless it is pushed with --no-verify too: CI has the last word"}), nil
 }
 
-var number = regexp.MustCompile(`(\d+)\.(\d+)`)
+var number = lazyregexp.New(`(\d+)\.(\d+)`)
 
 func gitLines(ctx context.Context, repo *git.Repo) ([]Line, error) {
 	version, err := repo.Line(ctx, "version")
