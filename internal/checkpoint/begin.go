@@ -92,6 +92,10 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.saveBegin(ctx, p); err != nil {
 		return nil, err
 	}
+	// Last of all: nobody may take it for the user's own files.
+	if err := c.restoreInfra(ctx); err != nil {
+		return nil, err
+	}
 	for _, r := range p.Requirements {
 		if r.Status == Done && r.Commit != "" && (r.Steps.Learnings.IsZero() || r.Steps.State.IsZero()) && r.Number > 0 {
 			unsettled = append(unsettled, r.ID)
@@ -158,9 +162,6 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	if ref != "" {
 		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
-	}
-	if err := c.restoreInfra(ctx, r, head); err != nil {
-		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, nil
@@ -348,6 +349,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 			return nil, err
 		}
 		p.Learnings = *w
+		c.rebuildLearnings(&p.Learnings)
 	}
 	if old != nil {
 		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events

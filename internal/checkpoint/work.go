@@ -97,7 +97,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	number := r.Attempts + 1
 	// Numbered on after a user's retry: the old ones are still told.
 	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
-	if err := c.writeDigest(name, digest); err != nil {
+	if err := c.writeDigest(name, digest, c.reportedLearnings()); err != nil {
 		return "", err
 	}
 	timedOut := last.Outcome == OutcomeTimeout
@@ -241,15 +241,16 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 	return err
 }
 
-// writeDigest stores what the next attempt is told of a failure: bounded, valid UTF-8.
-func (c *Checkpoint) writeDigest(name string, digest []byte) error {
+// writeDigest stores what the next attempt is told of a failure, and behind it what the failed one learned: bounded, valid
+// UTF-8.
+func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
 	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
+	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
 // clip shortens text to at most n bytes at a character's edge, and says so.
