@@ -30,6 +30,14 @@ test: ## run all tests
 race: ## run all tests with the race detector
 	$(GO) test -race ./...
 
+.PHONY: torture-short
+torture-short: ## kill the loop at each of its steps, and at random, and look for damage (Linux, three minutes)
+	$(GO) test -tags failpoint -count 1 -timeout 20m ./internal/failpoint ./internal/torture
+
+.PHONY: torture
+torture: ## the same until each step was killed at 20 times; writes docs/torture.md (Linux, half an hour)
+	$(GO) test -tags failpoint -count 1 -timeout 2h -v -run TestRandomWalk ./internal/torture -long -limit 1h -table $(CURDIR)/docs/torture.md
+
 .PHONY: cover
 cover: build ## measure the coverage of the whole
 	$(GO) test -coverpkg=./internal/... -coverprofile=coverage.out ./...
@@ -46,6 +54,10 @@ bench: bench-order bench-gate bench-loop ## run all benchmarks
 .PHONY: bench-order
 bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
 	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
+
+.PHONY: bench-tokens
+bench-tokens: ## count what requirements cost in tokens, against one long conversation, by a real tokenizer
+	$(GO) test -tags bench -count 1 -run TestBenchTokens -v ./examples
 
 .PHONY: bench-loop
 bench-loop: ## measure what the loop costs beside agent, tests and git, at up to 1,000 requirements (half an hour)
@@ -65,11 +77,12 @@ hooks: build ## make the gate this repository's own hooks
 
 .PHONY: install
 install: build ## install below PREFIX: programs in bin, the driver and its parts in lib/ralph
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/hooks"
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/init" "$(DESTDIR)$(LIB)/hooks"
 	install -m 755 $(addprefix bin/,$(PROGRAMS)) "$(DESTDIR)$(PREFIX)/bin"
 	install -m 755 scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(LIB)"
 	install -m 755 scripts/agents/* "$(DESTDIR)$(LIB)/agents"
 	install -m 644 scripts/prompt/* "$(DESTDIR)$(LIB)/prompt"
+	install -m 644 scripts/init/* "$(DESTDIR)$(LIB)/init"
 	install -m 755 hooks/pre-commit hooks/agent-pre-tool "$(DESTDIR)$(LIB)/hooks"
 	for name in pre-merge-commit pre-push; do ln -sf pre-commit "$(DESTDIR)$(LIB)/hooks/$$name"; done
 	install -m 644 scripts/ralph.mk "$(DESTDIR)$(LIB)"

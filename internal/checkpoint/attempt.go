@@ -16,6 +16,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/run"
@@ -78,7 +79,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		}
 		p.LastAttempt = nil
 		if !infra {
-			r.Steps.Isolate = c.stamp()
+			r.Steps.Isolate = r.Steps.after(c.stamp())
 		}
 		return c.set(r, Attempt)
 	})
@@ -104,6 +105,7 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the last report away: %w", err)
 	}
+	failpoint.Step("remove report.yaml")
 	g, err := c.newGuard(after)
 	if err != nil {
 		return err
@@ -152,6 +154,7 @@ func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
+	failpoint.Step("write prompt.txt")
 	if n == 0 {
 		// Some agents do nothing and call it success when they are asked nothing.
 		return exit.Misuse("ralph-prompt REQ composes one", "the prompt on stdin is empty")
@@ -171,6 +174,7 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
 	defer log.Close()
+	failpoint.Step("write agent.log")
 	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
 	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.ReportPath()}
 	if r := c.p.Find(id); r.Status == InfraDispatch {
@@ -213,6 +217,7 @@ func putBack(f *os.File) error {
 	if closeErr := copied.Close(); err == nil {
 		err = closeErr
 	}
+	failpoint.Step("put back the attempt's log")
 	return err
 }
 
@@ -303,6 +308,7 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 		if err := os.RemoveAll(c.ReportPath()); err != nil {
 			return fmt.Errorf("take away what is no report: %w", err)
 		}
+		failpoint.Step("remove what is no report")
 	}
 	data, err := learn.ReadReport(c.ReportPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -326,6 +332,7 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
+	failpoint.Step("keep the report")
 	return nil
 }
 
@@ -336,7 +343,7 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 			return err
 		}
 		if r.Status != InfraDispatch {
-			r.Steps.Dispatch = c.stamp()
+			r.Steps.Dispatch = r.Steps.after(c.stamp())
 		}
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
@@ -352,29 +359,38 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 	return c.pruneRuns()
 }
 
-// pruneRuns removes the attempts of old runs: the names of runs sort by their time.
+// pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
+// clock was set back since.
 func (c *Checkpoint) pruneRuns() error {
 	root := filepath.Join(c.repo.Sprint(), "runs")
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil
 	}
-	var total int64
-	for i, kept := len(entries)-1, 0; i >= 0; i, kept = i-1, kept+1 {
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == git.RefName(c.p.Run) })
+	total := sizeOf(filepath.Join(root, git.RefName(c.p.Run)))
+	for i, kept := len(entries)-1, 1; i >= 0; i, kept = i-1, kept+1 {
 		dir := filepath.Join(root, entries[i].Name())
-		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				if info, err := d.Info(); err == nil {
-					total += info.Size()
-				}
-			}
-			return nil
-		})
-		if kept > 0 && (kept >= keptRuns || total > maxLogs) {
+		total += sizeOf(dir)
+		if kept >= keptRuns || total > maxLogs {
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("remove the logs of an old run: %w", err)
 			}
+			failpoint.Step("remove the logs of an old run")
 		}
 	}
 	return nil
+}
+
+// sizeOf is how many bytes the files below dir hold.
+func sizeOf(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil
+	})
+	return total
 }

@@ -12,6 +12,7 @@ import (
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
@@ -35,6 +36,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, exit.Refuse("start without --resume", "there is no open run to resume")
 	}
 	if err := c.refuseUnfinishedGit(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.store.sweep(ctx); err != nil {
 		return nil, err
 	}
 	if c.p != nil {
@@ -129,7 +133,7 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		for _, note := range c.dropLocks(c.p.CheckpointAt) {
+		for _, note := range c.dropLocks(c.store.copy()) {
 			c.say("%s", note)
 		}
 	}
@@ -343,7 +347,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		p.Learnings = *w
 	}
 	if old != nil {
-		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
+		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
 	}
 	if continued {
 		*p = *old
@@ -401,6 +405,7 @@ func (c *Checkpoint) archive(old *Progress) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("archive the old state: %w", err)
 		}
+		failpoint.Step("archive the old state")
 	}
 	c.say("the specification is a new one: the old state is kept as %s", name)
 	return nil

@@ -85,7 +85,10 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, tree, reason str
 		r.Infra.Tree, p.LastAttempt = tree, nil
 		if r.Status == Blocked {
 			r.Reason, r.Steps.Resolve = reason, c.stamp()
-			return c.rebuildBlocks(p)
+			if err := c.rebuildBlocks(p); err != nil {
+				return err
+			}
+			c.noteBlocked(p, r)
 		}
 		return nil
 	})

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
 )
 
@@ -18,7 +20,6 @@ import (
 type savedGuard struct {
 	Marker  string
 	Attempt int
-	Since   time.Time
 	Refs    map[string]string
 	Other   map[string]bool
 	Files   map[string]savedFile
@@ -34,7 +35,7 @@ func (c *Checkpoint) guardPath() string { return filepath.Join(c.repo.StateDir()
 
 // save writes the guard down. It is only read by its owner, since git's settings may hold a password.
 func (g *guard) save(marker string, attempt int) error {
-	s := savedGuard{Marker: marker, Attempt: attempt, Since: g.since, Refs: g.refs, Other: g.other, Files: map[string]savedFile{}}
+	s := savedGuard{Marker: marker, Attempt: attempt, Refs: g.refs, Other: g.other, Files: map[string]savedFile{}}
 	for path, f := range g.files {
 		s.Files[path] = savedFile{f.data, f.mode, f.unread}
 	}
@@ -42,18 +43,7 @@ func (g *guard) save(marker string, attempt int) error {
 	if err != nil {
 		return fmt.Errorf("remember what to put back: %w", err)
 	}
-	f, err := os.OpenFile(g.c.guardPath(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return fmt.Errorf("remember what to put back: %w", err)
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
+	if err := atomicfile.WritePrivate(g.c.guardPath(), data); err != nil {
 		return fmt.Errorf("remember what to put back: %w", err)
 	}
 	return nil
@@ -63,6 +53,7 @@ func (c *Checkpoint) forgetGuard() error {
 	if err := os.Remove(c.guardPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget what to put back: %w", err)
 	}
+	failpoint.Step("remove attempt.json")
 	return nil
 }
 
@@ -77,11 +68,11 @@ func (c *Checkpoint) SettleKilled(ctx context.Context) error {
 		return fmt.Errorf("read what to put back: %w", err)
 	}
 	var s savedGuard
-	if json.Unmarshal(data, &s) != nil {
-		return c.forgetGuard() // cut short: the agent was not called yet
+	if err := json.Unmarshal(data, &s); err != nil {
+		return exit.Fail("look at what the attempt left, then remove that file", "%s, which says what a killed attempt must not have changed, is damaged: %w", c.guardPath(), err)
 	}
 	run.EndMarked(s.Marker)
-	g := &guard{c: c, since: s.Since, refs: s.Refs, other: s.Other, files: map[string]keptFile{}}
+	g := &guard{c: c, refs: s.Refs, other: s.Other, files: map[string]keptFile{}}
 	for path, f := range s.Files {
 		g.files[path] = keptFile{f.Data, f.Mode, f.Unread}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/notify"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/spec"
 )
@@ -33,6 +34,8 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
+	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
@@ -73,6 +76,7 @@ type Requirement struct {
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
+	OnLearned string    `yaml:"on_learned,omitempty"` // how its learnings were told: called, or why that failed
 }
 
 // InfraWork is what is known of the test infrastructure where a requirement needed it.
@@ -99,6 +103,16 @@ func (s *Steps) each() []step {
 		{"resolve", s.Resolve}, {"learnings", s.Learnings}, {"state", s.State}}
 }
 
+// after is t, or the latest of the steps where the clock was set back since: they keep their order.
+func (s *Steps) after(t time.Time) time.Time {
+	for _, step := range s.each() {
+		if step.at.After(t) {
+			t = step.at
+		}
+	}
+	return t
+}
+
 type step struct {
 	name string
 	at   time.Time
@@ -111,10 +125,12 @@ type Intent struct {
 	Tree    string `yaml:"tree"`
 	Message string `yaml:"message"`
 	Gate    string `yaml:"gate"`
+	Review  string `yaml:"review,omitempty"` // findings that become a learning
 }
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
 type Rollback struct {
+	Req    string   `yaml:"req"`    // whose decision it was
 	Head   string   `yaml:"head"`   // where the branch was
 	Target string   `yaml:"target"` // where it goes
 	Undone []string `yaml:"undone"` // requirements whose commits lie between

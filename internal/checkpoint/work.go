@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
@@ -67,14 +68,21 @@ const Limited Status = "limited"
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
-// requirement's is kept under a ref and the tree is cleaned.
-func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: regressions in it are
+// told.
+func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate.Verdict) (Status, error) {
+	if c.replayed(id, FailAgain, FailLast) {
+		return c.p.Find(id).Status, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
 	}
 	last := c.p.LastAttempt
-	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+	if last == nil || last.Req != id {
+		return "", noAttempt(r)
+	}
+	if last.Outcome == OutcomeLimited {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -83,15 +91,15 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 			return nil
 		})
 	}
-	if len(digest) == 0 && last != nil && last.Req == id {
+	if len(digest) == 0 {
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
+	timedOut := last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
@@ -122,12 +130,23 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		}
 		r.Digests = append(r.Digests, filepath.ToSlash(name))
 		r.Reason, status, p.LastAttempt = reason, r.Status, nil
-		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
-			r.Steps.Regression = c.stamp()
+		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
+			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteRegression(p, r, number, v)
+		if event == FailLast {
+			c.noteBlocked(p, r)
+		}
+		return nil
 	})
 	return status, err
+}
+
+func noAttempt(r *Requirement) error {
+	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
 
 // mustBeAttempted is the requirement in work, with the infrastructure behind it.
@@ -162,6 +181,9 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 	if c.p == nil {
 		return errNoRun()
 	}
+	if c.replayed(id, Block) {
+		return nil
+	}
 	if _, _, err := c.current(c.p, id); err != nil {
 		return err
 	}
@@ -180,8 +202,12 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 			return err
 		}
 		r.Reason, p.LastAttempt = reason, nil
-		r.Steps.Resolve = c.stamp()
-		return c.rebuildBlocks(p)
+		r.Steps.Resolve = r.Steps.after(c.stamp())
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteBlocked(p, r)
+		return nil
 	})
 }
 
@@ -207,6 +233,7 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
 		}
+		failpoint.Step("remove AGENTS.md")
 		return nil
 	}
 	_, _, err = c.restoreProtected(ctx)
@@ -218,7 +245,7 @@ func (c *Checkpoint) writeDigest(name string, digest []byte) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
-	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
@@ -286,23 +313,23 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	return digests, nil
 }
 
-// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. over
-// says which was passed and how to raise it; "" where none was. Above the run's threshold the run is blocked, above the
-// requirement's that requirement is, unless it is done.
-func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over string, err error) {
+// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. Above the
+// run's the run is blocked, above the requirement's that requirement is, unless it is done. over then says so, with how
+// to raise the threshold and the code exit.No (the requirement's) or exit.Budget (the run's).
+func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err error) {
 	if c.p == nil {
-		return used, "", errNoRun()
+		return used, nil, errNoRun()
 	}
 	r, _, err := c.entry(c.p, id)
 	if err != nil {
-		return used, "", err
+		return used, nil, err
 	}
-	limit := c.cfg.Cost.ReqThreshold
-	if limit > 0 && r.Tokens > limit {
-		over = fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
+		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
-			if err := c.Block(ctx, id, over); err != nil {
-				return used, "", err
+			if err := c.Block(ctx, id, reason); err != nil {
+				return used, nil, err
 			}
 		}
 	}
@@ -310,15 +337,16 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
 		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = fmt.Sprintf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)
+			over = &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+				Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)}
 			if p.Req.Status == Running {
-				if err := p.move(RunBlock); err != nil {
+				if err := c.endRun(p, RunBlock); err != nil {
 					return err
 				}
 			}
 		}
 		if r.Status == Done && !r.Steps.Learnings.IsZero() || r.Status == Blocked {
-			r.Steps.State = c.stamp()
+			r.Steps.State = r.Steps.after(c.stamp())
 		}
 		used = p.Cost
 		used.Tokens = r.Tokens

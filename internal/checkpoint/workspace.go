@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 )
 
@@ -179,7 +180,9 @@ func (c *Checkpoint) clearWay(path string, found map[string]keptFile) error {
 		if f, err := readFile(full); err == nil {
 			found[path[:i]] = f
 		}
-		return os.Remove(full)
+		err = os.Remove(full)
+		failpoint.Step("clear the way")
+		return err
 	}
 	return nil
 }
@@ -189,9 +192,11 @@ func (f keptFile) put(path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return err
 	}
+	failpoint.Step("remove a file to put back")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
+	defer failpoint.Step("put a file back")
 	if f.mode&fs.ModeSymlink != 0 {
 		return os.Symlink(string(f.data), path)
 	}
@@ -308,6 +313,7 @@ func (c *Checkpoint) moveNested(ctx context.Context, baseline, id string, userFi
 		if err := os.Rename(filepath.Join(c.repo.Top, path), to); err != nil {
 			return fmt.Errorf("move %q away: %w", path, err)
 		}
+		failpoint.Step("move a repository away")
 		c.say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
 	}
 	return nil
@@ -349,6 +355,7 @@ func (c *Checkpoint) takeIndex(private *git.Repo) error {
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
+	failpoint.Step("write index.lock")
 	if err == nil {
 		err = os.Rename(lock, c.repo.Index)
 	}
@@ -356,6 +363,7 @@ func (c *Checkpoint) takeIndex(private *git.Repo) error {
 		_ = os.Remove(lock)
 		return fmt.Errorf("write the index: %w", err)
 	}
+	failpoint.Step("write the index")
 	return nil
 }
 

@@ -24,6 +24,7 @@ import (
 
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/spec"
 )
 
@@ -48,7 +49,7 @@ func ThisProcess() *Process {
 	if err != nil {
 		dir = "."
 	}
-	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now}
+	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now)}
 }
 
 // Getenv is the value of key in the process's environment, or "".

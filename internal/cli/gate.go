@@ -26,7 +26,7 @@ func Gate(p *Process, doc string, args []string) int {
 	flags := func() []urfave.Flag {
 		return []urfave.Flag{
 			&urfave.StringFlag{Name: "base"}, &urfave.StringFlag{Name: "req"}, &urfave.StringFlag{Name: "only"}, &urfave.StringFlag{Name: "push"},
-			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "color"},
+			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "verdict"}, &urfave.StringFlag{Name: "color"},
 			&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -56,6 +57,15 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		}
 		if err := atomicfile.Write(name, []byte(v.Digest())); err != nil {
 			return fmt.Errorf("write the digest: %w", err)
+		}
+	}
+	if name := option(c, "verdict"); name != "" {
+		var object bytes.Buffer
+		if err := v.WriteJSON(&object); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
+		}
+		if err := atomicfile.Write(g.abs(name), object.Bytes()); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
 		}
 	}
 	if code := v.ExitCode(); code != exit.OK {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,6 +81,13 @@ func runScripts(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"exits":     exits,
+		"learned":   layLearnings,
+		"project":   layProject,
+		"validjson": validJSON,
+	}
+	maps.Copy(commands, faults)
 	testscript.Run(t, testscript.Params{
 		Files:         files,
 		UpdateScripts: *update,
@@ -107,12 +115,7 @@ func runScripts(t *testing.T, program string) {
 			}
 			return writeStubs(env)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":     exits,
-			"learned":   layLearnings,
-			"project":   layProject,
-			"validjson": validJSON,
-		},
+		Cmds: commands,
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/run"
 )
@@ -121,6 +122,7 @@ func (c *cache) write(e CacheEntry) error {
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(c.dir, e.Key))
 	}
+	failpoint.Step("keep an answer")
 	if err != nil {
 		_ = os.Remove(f.Name())
 		return err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
 )
@@ -131,6 +132,7 @@ func (j *judge) logFile(layer, tree string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
+	failpoint.Step("open a log")
 	return f, nil
 }
 

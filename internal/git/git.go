@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
 )
 
@@ -55,10 +56,26 @@ func (e *Error) Error() string {
 
 // verb is the command among git's arguments, behind the settings.
 func verb(args []string) string {
-	for len(args) > 2 && args[0] == "-c" {
-		args = args[2:]
+	for len(args) > 1 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "-c" {
+			args = args[1:]
+		}
+		args = args[1:]
 	}
 	return args[0]
+}
+
+// changes reports whether a call changes a ref, an index, the files or the object database.
+func changes(args []string) bool {
+	switch verb(args) {
+	case "add", "checkout-index", "commit", "commit-tree", "mktree", "read-tree", "update-index", "update-ref", "write-tree":
+		return true
+	case "symbolic-ref":
+		return slices.Contains(args, "-m")
+	case "hash-object":
+		return slices.Contains(args, "-w")
+	}
+	return false
 }
 
 // CodeOf is the exit code of the call of git that err comes from, 0 for nil, -1 for any other error.
@@ -223,6 +240,9 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 		cmd.Stderr = io.MultiWriter(&stderr, alsoStderr)
 	}
 	err := cmd.Run()
+	if changes(name) {
+		failpoint.Step("git " + verb(name))
+	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}
