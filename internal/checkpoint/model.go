@@ -143,6 +143,8 @@ type AttemptOutcome struct {
 	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, rate-limited, not-found
 	Changed bool   `yaml:"changed"`          // it left work to judge
 	Digest  string `yaml:"digest,omitempty"` // what went wrong, where there is nothing to judge
+	Tree    string `yaml:"tree,omitempty"`   // what it left, where there is something
+	Aside   bool   `yaml:"aside,omitempty"`  // a start put that aside; the next call for this attempt puts it back
 }
 
 // Limit is how long an agent cannot be asked.
