@@ -75,6 +75,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	if continued {
+		if err := c.overBudget(p); err != nil {
+			return nil, err
+		}
 		c.warnOfLost(ctx, head)
 	}
 	if err := c.tryMessage(ctx); err != nil {
@@ -346,9 +349,10 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 			return nil, err
 		}
 		p.Learnings = *w
+		c.rebuildLearnings(&p.Learnings)
 	}
 	if old != nil {
-		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
+		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
 	}
 	if continued {
 		*p = *old

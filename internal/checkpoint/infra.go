@@ -85,7 +85,10 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 		r.Infra.Made, p.LastAttempt = made, nil
 		if r.Status == Blocked {
 			r.Reason, r.Steps.Resolve = reason, r.Steps.after(c.stamp())
-			return c.rebuildBlocks(p)
+			if err := c.rebuildBlocks(p); err != nil {
+				return err
+			}
+			c.noteBlocked(p, r)
 		}
 		return nil
 	})
@@ -196,7 +199,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 		})
 	}
 	c.say("%s: test infrastructure, dispatch %d of %d failed: %s", id, last.Number, maxInfraTries, strings.TrimPrefix(firstLine([]byte(digest)), gate.DigestOpening))
-	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest)); err != nil {
+	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest), c.reportedLearnings()); err != nil {
 		return "", err
 	}
 	if err := c.setIndex(ctx, c.p.Baseline); err != nil {
