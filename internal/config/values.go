@@ -65,6 +65,26 @@ func (c Coverage) String() string {
 	return strconv.Itoa(c.Percent)
 }
 
+// Level is what a check's findings do.
+type Level string
+
+// The levels.
+const (
+	Off     Level = "off"     // the check is not made
+	Warn    Level = "warn"    // they are told, and hold nothing back
+	Enforce Level = "enforce" // they fail the layer
+)
+
+// UnmarshalYAML reads one of the words.
+func (l *Level) UnmarshalYAML(n *yaml.Node) error {
+	switch value := Level(n.Value); value {
+	case Off, Warn, Enforce:
+		*l = value
+		return nil
+	}
+	return fmt.Errorf("%q is none of off, warn, enforce", n.Value)
+}
+
 // Command is one command of the project's: a program with its arguments as a list, or a line for sh.
 type Command struct {
 	Args []string

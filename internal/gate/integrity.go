@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"ralph-loop/internal/source"
 )
 
 // sourceChange is a source file in the two versions that a change leads between. A nil version does not exist.
@@ -287,17 +289,12 @@ func withoutJustified(findings []Finding, changes []sourceChange) []Finding {
 	files, folders := map[string]bool{}, map[string]bool{}
 	exists := map[string]bool{}
 	for _, c := range changes {
-		before, _ := readGo(cmp.Or(c.OldPath, c.Path), c.Before)
-		after, err := readGo(c.Path, c.After)
-		if err != nil || after == nil {
+		if c.After == nil {
 			continue
 		}
 		exists[c.Path] = true
-		var old []string
-		if before != nil {
-			old = justifications(before.file, testChangeJustified)
-		}
-		if slices.ContainsFunc(justifications(after.file, testChangeJustified), func(r string) bool { return !slices.Contains(old, r) }) {
+		old := justifications(source.Scan(cmp.Or(c.OldPath, c.Path), c.Before), testChangeJustified)
+		if slices.ContainsFunc(justifications(source.Scan(c.Path, c.After), testChangeJustified), func(r string) bool { return !slices.Contains(old, r) }) {
 			files[c.Path] = true
 			folders[path.Dir(c.Path)] = true
 		}

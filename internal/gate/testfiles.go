@@ -11,39 +11,9 @@ import (
 	"ralph-loop/internal/glob"
 )
 
-// mocks and integrity read changed test files. The rules themselves are in mocks.go and integrity.go.
+// The integrity layer reads changed files. Its rules are in integrity.go.
 
-const (
-	mocksVersion     = 1
-	integrityVersion = 2
-)
-
-func (j *judge) mocksKey() inputs {
-	g := j.Config.Gate
-	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.TestGlobs, g.IgnoreGlobs}}
-}
-
-func (j *judge) mocks(ctx context.Context) (Layer, error) {
-	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
-		return isFile(f.NewMode) && f.Class == diffstat.Test && strings.HasSuffix(f.Path, ".go")
-	})
-	if err != nil {
-		return Layer{}, err
-	}
-	if len(files) == 0 {
-		return Layer{Result: NotApplicable, Summary: "no test file in Go is added or changed"}, nil
-	}
-	l := Layer{Result: Pass, Summary: fmt.Sprintf("%s, none mocks more than %d %% of its lines without a reason", plural(len(files), "test file"), j.Config.Gate.MockDensity)}
-	for _, f := range files {
-		l.Findings = append(l.Findings, mockFindings(f.Path, f.After, j.Config.Gate.MockDensity)...)
-	}
-	if len(l.Findings) > 0 {
-		l.Result = Fail
-		l.Summary = fmt.Sprintf("%d of %s mock too much, or cannot be read", len(l.Findings), plural(len(files), "test file"))
-		l.Advice = "test the real thing: a real test database, in-process requests, real inputs"
-	}
-	return l, nil
-}
+const integrityVersion = 3
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
