@@ -25,7 +25,8 @@ func TestOneFile(t *testing.T) {
 
 		"file deleted":     {body(weak), "", "test-removed"},
 		"test deleted":     {body(weak), "var x int\n", "test-removed"},
-		"renamed":          {body(weak), strings.ReplaceAll(body(weak), "TestA", "TestB"), "test-removed"},
+		"renamed":          {body(weak), strings.ReplaceAll(body(weak), "TestA", "TestB"), ""},
+		"renamed, changed": {body(strong), strings.ReplaceAll(body(weak), "TestA", "TestB"), "test-removed"},
 		"no test by name":  {body(weak), strings.ReplaceAll(body(weak), "TestA", "Testa"), "test-removed"},
 		"other parameters": {body(weak), strings.ReplaceAll(body(weak), "t *testing.T", "t *testing.T, x int"), "test-not-run"},
 		"disabled name":    {body(weak), strings.ReplaceAll(body(weak), "TestA", "xTestA"), "test-removed"},
@@ -112,7 +113,7 @@ func TestOneFile(t *testing.T) {
 		if c.after != "" {
 			change.After = goSource(c.after)
 		}
-		if got := rules(integrityFindings([]sourceChange{change})); got != c.want {
+		if got := rules(integrityFindings([]sourceChange{change}, nil)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -168,17 +169,17 @@ func TestMoves(t *testing.T) {
 		"another system's file":            {[]sourceChange{{Path: "p/a_plan9_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, "test-not-run"},
 		"a suppression moves":              {[]sourceChange{{Path: "p/a.go", Before: goSource("//nolint:x // y\nvar x int\n"), After: none}, {Path: "p/b.go", Before: none, After: goSource("//nolint:x  // y\nvar x int\n")}}, ""},
 		"two packages, same test":          {[]sourceChange{{Path: "p/a_test.go", Before: a, After: none}, {Path: "q/a_test.go", Before: a, After: a}}, "test-removed"},
-		"other languages are not judged":   {[]sourceChange{{Path: "a.test.js", Before: []byte("it('x')")}, {Path: "README.md", After: []byte("# x")}}, ""},
+		"other languages are not judged":   {[]sourceChange{{Path: "spec/a_spec.rb", Before: []byte("it('x')")}, {Path: "README.md", After: []byte("# x")}}, ""},
 		"nothing":                          {nil, ""},
 	} {
-		if got := rules(integrityFindings(c.changes)); got != c.want {
+		if got := rules(integrityFindings(c.changes, nil)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
 func TestFindingsTellWhere(t *testing.T) {
-	got := integrityFindings([]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource("var x int\n\n" + body(weak))}, {Path: "a/gone_test.go", Before: goSource(body(weak))}})
+	got := integrityFindings([]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource("var x int\n\n" + body(weak))}, {Path: "a/gone_test.go", Before: goSource(body(weak))}}, nil)
 	want := []Finding{
 		{Path: "a/gone_test.go", Rule: "test-removed", Message: "TestA is gone (it was in a/gone_test.go, line 3)"},
 		{Path: "p/a_test.go", Line: 5, Rule: "assertions-removed", Message: "TestA has 1 assertion, it had 2"},
@@ -207,7 +208,7 @@ func TestJustified(t *testing.T) {
 		"not Go":                 {[]sourceChange{{Path: "p/a_test.go", After: []byte("package\n")}, {Path: "p/b_test.go", After: goSource(reason)}}, "does-not-parse"},
 		"a suppression":          {[]sourceChange{{Path: "p/a.go", After: goSource(reason + "//nolint\nvar x int\n")}}, ""},
 	} {
-		if got := rules(withoutJustified(integrityFindings(c.changes), c.changes)); got != c.want {
+		if got := rules(withoutJustified(integrityFindings(c.changes, nil), c.changes)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
@@ -219,9 +220,9 @@ func FuzzIntegrity(f *testing.F) {
 	f.Add(goSource("func TestA(*testing.T) { for ; ; { select {} }; switch { case x: } }"), []byte("//go:build (\npackage a"))
 	f.Fuzz(func(t *testing.T, before, after []byte) {
 		changes := []sourceChange{{Path: "a_test.go", Before: before, After: after}}
-		withoutJustified(integrityFindings(changes), changes)
+		withoutJustified(integrityFindings(changes, nil), changes)
 		same := []sourceChange{{Path: "a_test.go", Before: after, After: after}}
-		for _, f := range integrityFindings(same) {
+		for _, f := range integrityFindings(same, nil) {
 			if f.Rule != "does-not-parse" && f.Rule != "tests-not-run" {
 				t.Errorf("no change, and yet %v", f)
 			}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/glob"
+	"ralph-loop/internal/source"
 )
 
 // The integrity layer reads changed files. Its rules are in integrity.go.
@@ -26,16 +26,16 @@ func (j *judge) integrityKey() inputs {
 
 func (j *judge) integrity(ctx context.Context) (Layer, error) {
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
-		return (strings.HasSuffix(f.Path, ".go") && !lifeless(f)) || strings.HasSuffix(f.From, ".go")
+		return source.LanguageOf(f.Path) != source.Unknown && !lifeless(f) || source.LanguageOf(f.From) != source.Unknown
 	})
 	if err != nil {
 		return Layer{}, err
 	}
 	if len(files) == 0 {
-		return Layer{Result: NotApplicable, Summary: "no Go file is changed"}, nil
+		return Layer{Result: NotApplicable, Summary: "no source file that can be read for tests is changed"}, nil
 	}
 	l := Layer{Result: Pass, Summary: "no test is weaker than before"}
-	found := integrityFindings(files)
+	found := integrityFindings(files, j.classifier())
 	if j.Requirement == nil {
 		left := withoutJustified(found, files)
 		if n := len(found) - len(left); n > 0 {
@@ -55,7 +55,7 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 		l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": tests are weaker than before"
 		l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
 		if j.Requirement == nil {
-			l.Advice = "restore these tests, or say why in a comment of the file: // @test-change-justified: ..."
+			l.Advice = "restore these tests, or say why in a comment of the file: @test-change-justified: ..."
 		}
 	}
 	return l, nil
