@@ -264,10 +264,28 @@ func checkAgentsFile(p *project, _ string) {
 	}
 	section := regexp.MustCompile(`(?s)<!-- ralph-loop:begin (REQ-\d+) .*?<!-- ralph-loop:end REQ-\d+ -->\n`)
 	var ids []string
+	said := sentences(string(before))
 	for _, s := range section.FindAllStringSubmatch(string(added), -1) {
-		ids = append(ids, s[1])
-		if n := strings.Count(s[0], "\n") - 2; n > 12 {
-			p.t.Errorf("the section of %s has %d lines", s[1], n)
+		id := s[1]
+		ids = append(ids, id)
+		if n := strings.Count(s[0], "\n"); n > 12 {
+			p.t.Errorf("the section of %s has %d lines, its two comments included", id, n)
+		}
+		for sentence := range sentences(s[0]) {
+			if by := said[sentence]; by != "" {
+				p.t.Errorf("%s says what %s has said: %q", id, by, sentence)
+			}
+			said[sentence] = id
+		}
+		// Every path that it names is there, and it names one.
+		paths := regexp.MustCompile("`([\\w.-]+(?:/[\\w.-]+)+)`").FindAllStringSubmatch(s[0], -1)
+		for _, name := range paths {
+			if _, err := os.Stat(filepath.Join(p.dir, name[1])); err != nil {
+				p.t.Errorf("%s names %q: %v", id, name[1], err)
+			}
+		}
+		if len(paths) == 0 {
+			p.t.Errorf("the section of %s names no path:\n%s", id, s[0])
 		}
 	}
 	if !slices.Equal(ids, finished) {
@@ -276,6 +294,23 @@ func checkAgentsFile(p *project, _ string) {
 	if rest := strings.TrimSpace(section.ReplaceAllString(string(added), "")); rest != "" {
 		p.t.Errorf("outside the sections: %q", rest)
 	}
+}
+
+// sentences are what a text says, in lower case and without list marks, comments and headings, each with the name "a
+// person".
+func sentences(text string) map[string]string {
+	said := map[string]string{}
+	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\n- ", "\n\n"), "\n") {
+		if strings.HasPrefix(paragraph, "<!--") || strings.HasPrefix(paragraph, "#") {
+			continue
+		}
+		for _, s := range regexp.MustCompile(`[.;。；](?:\s+|$)`).Split(strings.TrimPrefix(paragraph, "Learned: "), -1) {
+			if s = strings.Trim(strings.ToLower(s), " .;-"); s != "" {
+				said[s] = "a person"
+			}
+		}
+	}
+	return said
 }
 
 // checkEachCommit takes each commit by itself, in one place, so that what did not change is not tested again.

@@ -3,8 +3,10 @@
 //	ralph-gate [OPTIONS] [run]
 //	ralph-gate [--base REV] [--format text|tsv|json] diff
 //	ralph-gate plan
+//	ralph-gate infra
 //	ralph-gate coverage FILE...
 //	ralph-gate cache list|clear
+//	ralph-gate install|uninstall|doctor
 //
 // It judges the tree that would be committed, the git index, never the worktree: what is not staged counts for
 // nothing. The project's tools run in an exported copy of that tree. Nothing in the index, the worktree or the stash
@@ -18,8 +20,16 @@
 //	run       judge, and print one line a layer as it ends; this is what happens without a verb
 //	diff      what the tree adds: lines of tests, of implementation and of neither, by file
 //	plan      the commands that the gate would run, one a line behind the name of its layer
+//	infra     the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
+//	          the worktree lacks it; nothing where there is no contract
 //	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
 //	cache     list the kept answers, or clear them
+//	install   put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there
+//	          already is kept as NAME.before-ralph and runs first. Refused where core.hooksPath is a global setting,
+//	          and where another program (husky, lefthook, pre-commit, ...) writes the hooks: it says how to go on
+//	uninstall remove the hooks that we wrote, and give back those that were there before
+//	doctor    are commits and pushes judged here? git's version, the hooks, the programs, what was skipped; exit 1 if
+//	          something is missing
 //
 // # Options
 //
@@ -28,6 +38,8 @@
 //	                baseline's, and protected files may not be touched
 //	--only NAMES    only these layers, separated by commas; "hook" stands for the layers that hook.layers in
 //	                ralph.yaml names, for a commit in the making, and stops at the first that does not pass
+//	--push REMOTE   judge what git push would send there, as git tells its hook pre-push on stdin: each commit once,
+//	                against what the remote has of its history; hook.layers, stopping at the first that does not pass
 //	--format F      text or json
 //	--digest FILE   on failure, write the findings there in at most 4 KB, for the next attempt's prompt
 //	-q, --quiet     print only the layers that do not pass
@@ -42,6 +54,8 @@
 //	mocks      Go test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why"
 //	integrity  Go tests that are gone, skipped or weaker than before, and new comments that silence a checker;
 //	           on a person's commit a new "@test-change-justified: why" serves
+//	infra      the helper file of test_infra exports the agreed names, as values; a requirement's work that brings it
+//	           tests them, and defines none of them elsewhere
 //	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
 //	L2         all tests; at least one has to run
 //	L3         coverage of that very run: gate.coverage, 80 per cent
@@ -64,7 +78,8 @@
 //	ralph-gate --base origin/main --format json | jq .result
 //	ralph-gate --only L1,L2
 //	ralph-gate diff
-//	cp "$(dirname "$(readlink -f "$(command -v ralph-loop)")")/hooks/pre-commit" .git/hooks/
+//	ralph-gate install && ralph-gate doctor
 //
-// The hook obeys RALPH_SKIP=1, and records each use in the git directory's ralph/skips.log.
+// The hooks obey RALPH_SKIP=1, and record each use in the git directory's ralph/skips.log. git fires none of them for
+// revert, cherry-pick, rebase and am: pre-push and CI see what those made.
 package main

@@ -16,11 +16,12 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Name is the file's name, at the worktree's top.
@@ -63,10 +64,10 @@ func (e *AmbiguousError) Error() string {
 const dateForm = "2006-01-02"
 
 var (
-	looksLikeMarker = regexp.MustCompile(`(?i)^\s*<!--\s*ralph-loop\s*:`)
-	beginMarker     = regexp.MustCompile(`^<!-- ralph-loop:begin (\S+) (\d{4}-\d{2}-\d{2}) \+(\d{1,2}) -->$`)
-	endMarker       = regexp.MustCompile(`^<!-- ralph-loop:end (\S+) -->$`)
-	heading         = regexp.MustCompile(`^## ralph-loop: \[(.*)\] \(auto-added\)$`)
+	looksLikeMarker = lazyregexp.New(`(?i)^\s*<!--\s*ralph-loop\s*:`)
+	beginMarker     = lazyregexp.New(`^<!-- ralph-loop:begin (\S+) (\d{4}-\d{2}-\d{2}) \+(\d{1,2}) -->$`)
+	endMarker       = lazyregexp.New(`^<!-- ralph-loop:end (\S+) -->$`)
+	heading         = lazyregexp.New(`^## ralph-loop: \[(.*)\] \(auto-added\)$`)
 )
 
 const (
@@ -289,7 +290,7 @@ func without(data []byte, sections []Found, cut func(Found) bool) []byte {
 }
 
 // ownCount is the count in a section's first comment.
-var ownCount = regexp.MustCompile(`\+\d{1,2} -->`)
+var ownCount = lazyregexp.New(`\+\d{1,2} -->`)
 
 // lines is the section as it is written.
 func (s Section) lines(body []string, parting int, eol string) []byte {

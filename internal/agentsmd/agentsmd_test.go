@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"ralph-loop/internal/spec"
 )
 
 func day(text string) time.Time {
@@ -347,6 +349,42 @@ func FuzzAppend(f *testing.F) {
 			if s.ID == "REQ-001" && (s.Lines > MaxLines || !utf8.ValidString(s.Text)) {
 				t.Errorf("section %q", s.Text)
 			}
+		}
+	})
+}
+
+// Whatever a file holds, its sections are pieces of it in their order, and without them no marker is left.
+func FuzzSections(f *testing.F) {
+	whole, err := Append([]byte("# Mine\r\n"), Section{ID: "书 1.10 -->", Title: "t", Date: day("2026-05-08"), Addition: "a\n- b"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(whole)
+	f.Add([]byte("\uFEFF<!-- ralph-loop:begin a 2026-05-08 +99 -->\n- Learned: x\n<!-- ralph-loop:end a -->\n\n\n<!-- ralph-loop:begin b 2026-05-08 +2 -->\r\n<!-- ralph-loop:end b -->"))
+	f.Add([]byte("<!-- ralph-loop:begin %zz 2026-05-08 +1 -->\n<!--ralph-loop:end a-->\n<!-- ralph-loop:begin a 2026-99-08 +1 -->"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		found, err := Sections(data)
+		if err != nil {
+			var ambiguous *AmbiguousError
+			if !errors.As(err, &ambiguous) || len(ambiguous.Problems) == 0 || !bytes.Equal(Strip(data), data) {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		at, seen := 0, map[string]bool{}
+		for _, s := range found {
+			if s.parted < at || s.start < s.parted || s.end <= s.start || s.Text != string(data[s.start:s.end]) || seen[s.ID] {
+				t.Fatalf("section %+v after byte %d", s, at)
+			}
+			at, seen[s.ID] = s.end, true
+		}
+		hand := Strip(data)
+		if left, err := Sections(hand); err != nil || len(left) > 0 || len(hand) > len(data) {
+			t.Errorf("%q without its sections is %q: %v", data, hand, err)
+		}
+		shown, err := Show(data, 500, nil)
+		if err != nil || !utf8.ValidString(shown) || spec.Tokens(shown) > 500 {
+			t.Errorf("%d tokens shown, %v", spec.Tokens(shown), err)
 		}
 	})
 }

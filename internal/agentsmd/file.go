@@ -10,6 +10,7 @@ import (
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 )
 
 // MaxSize is the largest AGENTS.md that is worked on, in bytes.
@@ -84,6 +85,7 @@ func (f *File) Write(data []byte) error {
 		if err := os.Chmod(f.Path, f.Mode); err != nil {
 			return fmt.Errorf("keep the mode of %s: %w", Name, err)
 		}
+		failpoint.Step("keep the mode of AGENTS.md")
 	}
 	f.Data = data
 	return nil

@@ -1,10 +1,10 @@
 package agentsmd
 
 import (
-	"regexp"
 	"strings"
 
 	"ralph-loop/internal/excerpt"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Bounds on a section. It is read at the start of every attempt that follows, so it must earn its place.
@@ -48,12 +48,12 @@ func (s Section) body(known map[string]bool) []string {
 func learnedLine(l string) string { return learnedBullet + defused(excerpt.Line(l, maxLineBytes)) }
 
 var (
-	atxHeading  = regexp.MustCompile(`^\s{0,3}#{1,6}(\s+|$)`)
-	closing     = regexp.MustCompile(`\s+#+\s*$`)
-	underline   = regexp.MustCompile(`^\s*(=+|-{2,}|(\* *){3,}|(_ *){3,}|(- *){3,})\s*$`)
-	fence       = regexp.MustCompile("^\\s*(`{3,}|~{3,})")
-	htmlAtStart = regexp.MustCompile(`^(\s{0,3})<`)
-	markerWord  = regexp.MustCompile(`(?i)ralph-loop\s*:\s*(begin|end)`)
+	atxHeading  = lazyregexp.New(`^\s{0,3}#{1,6}(\s+|$)`)
+	closing     = lazyregexp.New(`\s+#+\s*$`)
+	underline   = lazyregexp.New(`^\s*(=+|-{2,}|(\* *){3,}|(_ *){3,}|(- *){3,})\s*$`)
+	fence       = lazyregexp.New("^\\s*(`{3,}|~{3,})")
+	htmlAtStart = lazyregexp.New(`^(\s{0,3})<`)
+	markerWord  = lazyregexp.New(`(?i)ralph-loop\s*:\s*(begin|end)`)
 )
 
 // tidy is an agent's words as lines that cannot break the page: no headings, no rules, no comments, no HTML blocks, no

@@ -7,13 +7,50 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
+
+	"ralph-loop/internal/failpoint"
 )
+
+// infix stands in the name of every temporary file, behind a dot and the name of the file that it is to replace.
+const infix = ".tmp-"
+
+// IsTemporary reports whether name, without its folder, is one that Write gives to a temporary file.
+func IsTemporary(name string) bool {
+	return strings.HasPrefix(name, ".") && strings.Contains(name, infix)
+}
+
+// Sweep removes from dir what a Write that was killed there left behind. No other may be under way.
+func Sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for half-written files: %w", err)
+	}
+	for _, e := range entries {
+		if !IsTemporary(e.Name()) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove a half-written file: %w", err)
+		}
+		failpoint.Step("remove a half-written file")
+	}
+	return nil
+}
 
 // Write replaces path by data so that, whatever happens, path holds the old content or the new one: a temporary
 // file beside it, fsync, rename, fsync of the folder.
-func Write(path string, data []byte) (err error) {
+func Write(path string, data []byte) error { return write(path, data, 0o644) }
+
+// WriteExecutable is Write for a program.
+func WriteExecutable(path string, data []byte) error { return write(path, data, 0o755) }
+
+func write(path string, data []byte, mode fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".tmp-")
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+infix)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
@@ -24,7 +61,7 @@ func Write(path string, data []byte) (err error) {
 			err = fmt.Errorf("write %s: %w", path, err)
 		}
 	}()
-	if err = f.Chmod(0o644); err != nil {
+	if err = f.Chmod(mode); err != nil {
 		return err
 	}
 	if _, err = f.Write(data); err != nil {
@@ -36,9 +73,12 @@ func Write(path string, data []byte) (err error) {
 	if err = f.Close(); err != nil {
 		return err
 	}
+	name := filepath.Join(filepath.Base(dir), filepath.Base(path))
+	failpoint.Step("write beside " + name)
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
+	failpoint.Step("write " + name)
 	return syncDir(dir)
 }
 

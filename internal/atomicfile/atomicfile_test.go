@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -40,5 +41,29 @@ func TestFailedWriteKeepsTheOld(t *testing.T) {
 	}
 	if err := Write(filepath.Join(dir, "absent", "state"), nil); err == nil {
 		t.Error("written into a folder that is not there")
+	}
+}
+
+// What a killed Write left behind is swept away, and nothing else.
+func TestSweep(t *testing.T) {
+	dir := t.TempDir()
+	if err := Sweep(filepath.Join(dir, "absent")); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{".state.tmp-123", ".state.tmp-", "state", ".state", "state.tmp-1"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Sweep(dir); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if err != nil || strings.Join(left, " ") != ".state state state.tmp-1" {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }

@@ -12,9 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"ralph-loop/internal/agentlog"
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/run"
@@ -23,14 +25,16 @@ import (
 // Attempted is how one dispatch of an agent ended.
 type Attempted struct {
 	Number  int
-	Outcome string // ok, failed, timeout, crash, not-found
+	Outcome string // ok, failed, timeout, crash, rate-limited, not-found
 	Changed bool   // there is work for the gate to judge
 	Tokens  int
 	Guessed bool // the agent did not say what it used
 	Seconds float64
-	Digest  string   // why there is nothing to judge
-	Notes   []string // what was put in order
+	Digest  string // why there is nothing to judge
 	Log     string
+
+	how, words string    // how it ended, and the agent's last words
+	until      time.Time // of a limit: when to ask again, as far as the agent says
 }
 
 // keptRuns is of how many runs the attempts' logs are kept, and maxLogs how many bytes of them in all.
@@ -53,8 +57,17 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err != nil {
 		return nil, err
 	}
+	infra := r.Status == InfraDispatch
 	a := &Attempted{Number: r.Attempts + 1}
-	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), fmt.Sprint(a.Number))
+	folder := fmt.Sprint(a.Number)
+	if infra {
+		a.Number = r.Infra.Tries + 1
+		folder = fmt.Sprintf("infra-%d", a.Number)
+		if a.Number > maxInfraTries {
+			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
+		}
+	}
+	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), folder)
 	if err := c.prepareAttempt(dir, prompt); err != nil {
 		return nil, err
 	}
@@ -65,7 +78,9 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 			return err
 		}
 		p.LastAttempt = nil
-		r.Steps.Isolate = c.stamp()
+		if !infra {
+			r.Steps.Isolate = r.Steps.after(c.stamp())
+		}
 		return c.set(r, Attempt)
 	})
 	if err != nil {
@@ -74,49 +89,59 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err := c.checkBaseline(); err != nil {
 		return nil, err
 	}
-	g, err := c.newGuard(ctx)
-	if err != nil {
-		return nil, err
-	}
-	marker := fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), a.Number, os.Getpid())
-	if err := g.save(marker, a.Number); err != nil {
-		return nil, err
-	}
 	watched, stop := run.WithParent(ctx)
 	defer stop()
-	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
-	if err != nil {
-		return nil, err
-	}
-	a.Log, a.Seconds = filepath.Join(dir, "agent.log"), ended.Duration.Seconds()
-	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
-	// the repository cannot wait for that.
-	after := context.WithoutCancel(ctx)
-	if a.Notes, err = g.putInOrder(after, a.Number); err != nil {
-		return nil, fmt.Errorf("put the repository in order: %w", err)
-	}
-	if err := c.forgetGuard(); err != nil {
-		return nil, err
-	}
-	if watched.Err() != nil {
-		return nil, context.Cause(watched)
-	}
-	if err := c.weigh(ctx, a, ended, command[0], dir); err != nil {
-		return nil, err
-	}
-	return a, c.recordAttempt(ctx, id, a)
+	return c.untilItRan(watched, id, func() (*Attempted, error) {
+		return a, c.once(watched, a, id, dir, timeout, command)
+	})
 }
 
-// prepareAttempt makes the attempt's folder, stores the prompt in it and takes the last report away.
+// once dispatches the agent and finds out what it left.
+func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string, timeout time.Duration, command []string) error {
+	*a = Attempted{Number: a.Number}
+	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
+	// the repository cannot wait for that.
+	after := context.WithoutCancel(watched)
+	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("take the last report away: %w", err)
+	}
+	failpoint.Step("remove report.yaml")
+	g, err := c.newGuard(after)
+	if err != nil {
+		return err
+	}
+	marker := fmt.Sprintf("%s.%s.%s.%d", c.p.Run, git.RefName(id), filepath.Base(dir), os.Getpid())
+	if err := g.save(marker, a.Number); err != nil {
+		return err
+	}
+	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
+	if err != nil {
+		return err
+	}
+	a.Log, a.Seconds = filepath.Join(dir, "agent.log"), ended.Duration.Seconds()
+	notes, err := g.putInOrder(after, a.Number)
+	if err != nil {
+		return fmt.Errorf("put the repository in order: %w", err)
+	}
+	for _, note := range notes {
+		c.say("put in order: %s", note)
+	}
+	if err := c.forgetGuard(); err != nil {
+		return err
+	}
+	if watched.Err() != nil {
+		return context.Cause(watched)
+	}
+	return c.weigh(watched, a, ended, command[0], dir)
+}
+
+// prepareAttempt makes the attempt's folder and stores the prompt in it.
 func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	if err := c.store.EnsureSprint(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("make the attempt's folder: %w", err)
-	}
-	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("take the last report away: %w", err)
 	}
 	f, err := os.Create(filepath.Join(dir, "prompt.txt"))
 	if err != nil {
@@ -129,6 +154,7 @@ func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
 	if err != nil {
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
+	failpoint.Step("write prompt.txt")
 	if n == 0 {
 		// Some agents do nothing and call it success when they are asked nothing.
 		return exit.Misuse("ralph-prompt REQ composes one", "the prompt on stdin is empty")
@@ -148,10 +174,16 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
 	defer log.Close()
+	failpoint.Step("write agent.log")
+	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
+	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.ReportPath()}
+	if r := c.p.Find(id); r.Status == InfraDispatch {
+		env = append(env, "RALPH_INFRA=1")
+	}
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
 		ID:  marker,
-		Env: run.Environment(withoutToolkit(c.environ), "RALPH_REQ="+id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT="+c.ReportPath()),
+		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
 	if err != nil {
@@ -185,6 +217,7 @@ func putBack(f *os.File) error {
 	if closeErr := copied.Close(); err == nil {
 		err = closeErr
 	}
+	failpoint.Step("put back the attempt's log")
 	return err
 }
 
@@ -194,7 +227,7 @@ func withoutToolkit(environ []string) []string {
 	for _, kv := range environ {
 		key, _, _ := strings.Cut(kv, "=")
 		switch key {
-		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_REPORT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT":
+		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_INFRA", "RALPH_REPORT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT":
 			continue
 		}
 		out = append(out, kv)
@@ -204,28 +237,30 @@ func withoutToolkit(environ []string) []string {
 
 // weigh finds out what the attempt left: the outcome, the tokens, the tree.
 func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, name, dir string) error {
+	log, err := agentlog.ReadFile(a.Log)
+	if err != nil {
+		return err
+	}
 	how := ""
 	switch {
 	case ended.Why == run.NotFound:
-		a.Outcome, how = "not-found", fmt.Sprintf("the agent %q was not found (exit code %d)", name, ended.Code)
+		a.Outcome, how = OutcomeNotFound, fmt.Sprintf("the agent %q was not found (exit code %d)", name, ended.Code)
 	case ended.Why == run.TimedOut:
-		a.Outcome, how = "timeout", fmt.Sprintf("the agent ran out of time after %.0f s", a.Seconds)
+		a.Outcome, how = OutcomeTimeout, fmt.Sprintf("the agent ran out of time after %.0f s", a.Seconds)
 	case ended.Why == run.IdledOut:
-		a.Outcome, how = "timeout", "the agent fell silent for longer than agent.idle_timeout"
+		a.Outcome, how = OutcomeTimeout, "the agent fell silent for longer than agent.idle_timeout"
 	case ended.Why == run.Flooded:
-		a.Outcome, how = "crash", "the agent printed more than 256 MB"
+		a.Outcome, how = OutcomeCrash, "the agent printed more than 256 MB"
 	case ended.Why == run.Signaled:
-		a.Outcome, how = "crash", fmt.Sprintf("the agent ended by a signal (exit code %d)", ended.Code)
+		a.Outcome, how = OutcomeCrash, fmt.Sprintf("the agent ended by a signal (exit code %d)", ended.Code)
 	case ended.Code != 0:
-		a.Outcome, how = "failed", fmt.Sprintf("the agent ended with exit code %d", ended.Code)
+		a.Outcome, how = OutcomeFailed, fmt.Sprintf("the agent ended with exit code %d", ended.Code)
+	case log.Failed:
+		a.Outcome, how = OutcomeFailed, "the agent ended with an error, although its exit code is 0"
 	default:
-		a.Outcome = "ok"
+		a.Outcome, how = OutcomeOK, "the agent ended well"
 	}
-	var err error
-	if a.Tokens, a.Guessed, err = usage(a.Log, filepath.Join(dir, "prompt.txt"), ended.Why); err != nil {
-		return err
-	}
-	if err := c.keepReport(dir); err != nil {
+	if err := c.keepReport(dir, log); err != nil {
 		return err
 	}
 	user, err := c.userFiles(ctx)
@@ -233,7 +268,12 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	tree, err := c.worktreeTree(ctx, c.p.Baseline, user)
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	tree, err := c.fillIndex(ctx, private, c.p.Baseline, user)
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
@@ -242,42 +282,45 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	a.Changed = len(slices.DeleteFunc(paths, func(p string) bool { return p == agentsmd.Name })) > 0
-	if err := c.setIndex(ctx, tree); err != nil {
+	if err := c.takeIndex(private); err != nil {
 		return fmt.Errorf("build the index: %w", err)
+	}
+	a.how, a.words = how, lastWords(a.Log, log)
+	c.explain(a, ended, log)
+	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, "prompt.txt")); err != nil {
+		return err
 	}
 	if a.Changed {
 		return nil
 	}
-	if how == "" {
-		how = "the agent ended well"
-	}
 	a.Digest = fmt.Sprintf("no change: %s and left no change in the tree.\n", how)
-	if a.Outcome != "not-found" {
-		if last, err := lastLines(a.Log, 1024); err == nil && last != "" {
-			a.Digest += "Its last words:\n" + last
-		}
+	if a.words != "" {
+		a.Digest += "Its last words:\n" + a.words
 	}
 	return nil
 }
 
-// keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have printed the report
-// at its end: that becomes the file.
-func (c *Checkpoint) keepReport(dir string) error {
+// keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have ended its final
+// message with the report: that becomes the file.
+func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	if info, err := os.Lstat(c.ReportPath()); err == nil && !info.Mode().IsRegular() {
 		// To open a named pipe waits for ever, and a link leads out of the agent's place.
 		if err := os.RemoveAll(c.ReportPath()); err != nil {
 			return fmt.Errorf("take away what is no report: %w", err)
 		}
+		failpoint.Step("remove what is no report")
 	}
 	data, err := learn.ReadReport(c.ReportPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))
-		if err != nil {
-			return fmt.Errorf("look for a report in the agent's log: %w", err)
-		}
-		block, ok := learn.ReportIn(printed)
+		block, ok := learn.ReportIn([]byte(log.Message))
 		if !ok {
-			return nil // whoever needs the report says so
+			printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))
+			if err != nil {
+				return fmt.Errorf("look for a report in the agent's log: %w", err)
+			}
+			if block, ok = learn.ReportIn(printed); !ok {
+				return nil // whoever needs the report says so
+			}
 		}
 		if err := atomicfile.Write(c.ReportPath(), block); err != nil {
 			return err
@@ -289,6 +332,7 @@ func (c *Checkpoint) keepReport(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
+	failpoint.Step("keep the report")
 	return nil
 }
 
@@ -298,12 +342,15 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 		if err != nil {
 			return err
 		}
-		r.Steps.Dispatch = c.stamp()
+		if r.Status != InfraDispatch {
+			r.Steps.Dispatch = r.Steps.after(c.stamp())
+		}
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
 		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
 		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
+		c.noteTrouble(p, a)
 		return nil
 	})
 	if err != nil {
@@ -312,29 +359,38 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 	return c.pruneRuns()
 }
 
-// pruneRuns removes the attempts of old runs: the names of runs sort by their time.
+// pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
+// clock was set back since.
 func (c *Checkpoint) pruneRuns() error {
 	root := filepath.Join(c.repo.Sprint(), "runs")
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil
 	}
-	var total int64
-	for i, kept := len(entries)-1, 0; i >= 0; i, kept = i-1, kept+1 {
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == git.RefName(c.p.Run) })
+	total := sizeOf(filepath.Join(root, git.RefName(c.p.Run)))
+	for i, kept := len(entries)-1, 1; i >= 0; i, kept = i-1, kept+1 {
 		dir := filepath.Join(root, entries[i].Name())
-		_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				if info, err := d.Info(); err == nil {
-					total += info.Size()
-				}
-			}
-			return nil
-		})
-		if kept > 0 && (kept >= keptRuns || total > maxLogs) {
+		total += sizeOf(dir)
+		if kept >= keptRuns || total > maxLogs {
 			if err := os.RemoveAll(dir); err != nil {
 				return fmt.Errorf("remove the logs of an old run: %w", err)
 			}
+			failpoint.Step("remove the logs of an old run")
 		}
 	}
 	return nil
+}
+
+// sizeOf is how many bytes the files below dir hold.
+func sizeOf(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			if info, err := d.Info(); err == nil {
+				total += info.Size()
+			}
+		}
+		return nil
+	})
+	return total
 }

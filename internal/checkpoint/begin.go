@@ -12,6 +12,7 @@ import (
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
@@ -35,6 +36,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, exit.Refuse("start without --resume", "there is no open run to resume")
 	}
 	if err := c.refuseUnfinishedGit(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.store.sweep(ctx); err != nil {
 		return nil, err
 	}
 	if c.p != nil {
@@ -66,11 +70,15 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	c.p = p
+	p.Limit, p.AtOnce = nil, 0 // the user started it again: the agent may be mended
 	if err := c.rebuildBlocks(p); err != nil {
 		return nil, err
 	}
 	if continued {
 		c.warnOfLost(ctx, head)
+	}
+	if err := c.tryMessage(ctx); err != nil {
+		return nil, err
 	}
 	if err := c.noteUntracked(ctx); err != nil {
 		return nil, err
@@ -125,7 +133,7 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		for _, note := range c.dropLocks(c.p.CheckpointAt) {
+		for _, note := range c.dropLocks(c.store.copy()) {
 			c.say("%s", note)
 		}
 	}
@@ -147,6 +155,9 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	if ref != "" {
 		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
+	}
+	if err := c.restoreInfra(ctx, r, head); err != nil {
+		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, nil
@@ -394,6 +405,7 @@ func (c *Checkpoint) archive(old *Progress) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("archive the old state: %w", err)
 		}
+		failpoint.Step("archive the old state")
 	}
 	c.say("the specification is a new one: the old state is kept as %s", name)
 	return nil

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,6 +35,8 @@ type Checkpoint struct {
 	say     func(format string, args ...any) // a line for the user, on stderr
 
 	p *Progress // as last read or written; nil: there never was a run
+
+	event string // of the update at hand, with its requirement
 }
 
 // Options are what Open needs.
@@ -77,9 +80,11 @@ func (c *Checkpoint) update(ctx context.Context, change func(*Progress) error) e
 		if p == nil {
 			return nil, errNoRun()
 		}
+		c.event = p.LastEvent
 		if err := change(p); err != nil {
 			return nil, err
 		}
+		p.LastEvent = c.event
 		c.p = p
 		return p, nil
 	})
@@ -120,7 +125,18 @@ func (c *Checkpoint) set(r *Requirement, e Event) error {
 		return err
 	}
 	r.Since = c.stamp()
+	if e != AutoBlock && e != AutoUnblock {
+		c.event = eventOf(e, r.ID)
+	}
 	return nil
+}
+
+func eventOf(e Event, id string) string { return string(e) + " " + id }
+
+// replayed reports whether the last event was one of these of that requirement: whoever was killed before hearing of it
+// says it again, and nothing more is to be done.
+func (c *Checkpoint) replayed(id string, events ...Event) bool {
+	return c.p != nil && c.p.Find(id) != nil && slices.ContainsFunc(events, func(e Event) bool { return c.p.LastEvent == eventOf(e, id) })
 }
 
 // stamp is the present time as it is recorded: UTC, whole seconds.

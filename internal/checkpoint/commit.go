@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -26,6 +27,9 @@ const hookTries = 2
 
 // Pass commits the index as the requirement's work, if the gate passes that very tree, and marks it done.
 func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err error) {
+	if c.replayed(id, Pass) {
+		return c.p.Find(id).Commit, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
@@ -81,7 +85,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer()}
 		err = c.update(ctx, func(p *Progress) error {
 			if r := p.Find(id); r != nil {
-				r.Steps.Regression = c.stamp()
+				r.Steps.Regression = r.Steps.after(c.stamp())
 			}
 			p.Intent = intent
 			return nil
@@ -132,7 +136,7 @@ func (c *Checkpoint) mustCommit(ctx context.Context, parent string) error {
 		args = append(args, "-S")
 		hint = "mend the signing, or turn it off here: git config commit.gpgSign false"
 	}
-	if _, err := c.repo.Line(ctx, args...); err != nil {
+	if _, err := c.patient().Line(ctx, args...); err != nil {
 		return exit.Fail(hint, "git cannot commit here: %w", err)
 	}
 	return nil
@@ -147,7 +151,13 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	}
 	defer done()
 	var out bytes.Buffer
-	err = c.repo.Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	if errors.Is(err, context.DeadlineExceeded) {
+		// It was ended with the hook or the signer that it waited for, and left its locks.
+		for _, note := range c.dropLocks(file) {
+			c.say("%s", note)
+		}
+	}
 	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
 	if headErr != nil {
 		return "", "", headErr
@@ -189,7 +199,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve = c.stamp()
+		r.Steps.Resolve, r.Infra.Tree = r.Steps.after(c.stamp()), ""
 		p.Intent, p.LastAttempt = nil, nil
 		return c.rebuildBlocks(p)
 	})
@@ -242,11 +252,14 @@ func (c *Checkpoint) resolveIntent(ctx context.Context) error {
 
 // message is the commit message: the subject as configured, then the trailers.
 func (c *Checkpoint) message(ctx context.Context, req *spec.Requirement, tree string, v *gate.Verdict) (string, error) {
-	trailers := []string{
+	return c.compose(ctx, req, c.trailers(req, tree, v.Trailer()))
+}
+
+func (c *Checkpoint) trailers(req *spec.Requirement, tree, verdict string) []string {
+	return []string{
 		TrailerReq + ": " + oneLine(req.ID), TrailerTree + ": " + tree, TrailerHash + ": " + req.Hash(),
-		TrailerGate + ": " + v.Trailer(), TrailerRun + ": " + c.p.Run,
+		TrailerGate + ": " + verdict, TrailerRun + ": " + c.p.Run,
 	}
-	return c.compose(ctx, req, trailers)
 }
 
 func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailers []string) (string, error) {

@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/failpoint"
 )
 
 // guard remembers, before an agent is let loose, what is not the agent's to change: where HEAD and the refs point,
 // git's settings and hooks, the toolkit's own state. Afterwards it puts back what differs and keeps what it found.
 type guard struct {
 	c     *Checkpoint
-	since time.Time
 	refs  map[string]string
 	other map[string]bool     // the branches that other worktrees have checked out
 	files map[string]keptFile // absolute path → content
@@ -53,7 +54,7 @@ func (c *Checkpoint) unguarded(path string) bool {
 		return true
 	}
 	name := filepath.Base(path)
-	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || strings.HasPrefix(name, ".") && strings.Contains(name, ".tmp-")
+	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || atomicfile.IsTemporary(name)
 }
 
 func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
@@ -95,14 +96,12 @@ func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
 
 // newGuard remembers.
 func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
-	g := &guard{c: c, since: c.now()}
-	var err error
-	if g.refs, err = c.repo.Refs(ctx); err != nil {
+	g := &guard{c: c}
+	refs, err := c.repo.Refs(ctx)
+	if err != nil {
 		return nil, err
 	}
-	if g.other, err = c.repo.OtherBranches(ctx); err != nil {
-		return nil, err
-	}
+	g.refs, g.other = refs.Hash, refs.Elsewhere
 	g.files, err = c.readGuarded()
 	return g, err
 }
@@ -111,7 +110,7 @@ func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
 // ref, since it may be the user's own edit. Files come before refs: git must not be called with an agent's settings.
 func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, err error) {
 	c := g.c
-	notes = append(notes, c.dropLocks(g.since)...)
+	notes = append(notes, c.dropLocks(c.guardPath())...)
 	found := map[string]keptFile{}
 	now, err := c.readGuarded()
 	if err != nil {
@@ -128,6 +127,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 			err = was.put(path)
 		default:
 			err = os.Remove(path)
+			failpoint.Step("remove a file that was not there")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("put back %s: %w", path, err)
@@ -223,8 +223,14 @@ func (c *Checkpoint) nameOf(path string) string {
 // treeName is the same name as a path in a tree, where git allows no ".git".
 func (g *guard) treeName(path string) string { return strings.TrimLeft(g.c.nameOf(path), "./") }
 
-// dropLocks removes the lock files of git that are not older than since: what made them has ended.
-func (c *Checkpoint) dropLocks(since time.Time) (notes []string) {
+// dropLocks removes the lock files of git that are not older than the file at path, which was written before what made
+// them began: that has ended. The times of files are compared with each other, not with a clock that may have been set.
+func (c *Checkpoint) dropLocks(path string) (notes []string) {
+	written, err := os.Stat(path)
+	if err != nil {
+		return nil
+	}
+	since := written.ModTime().Truncate(time.Second)
 	for _, dir := range slices.Compact([]string{c.repo.CommonDir, c.repo.GitDir}) {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
@@ -236,7 +242,8 @@ func (c *Checkpoint) dropLocks(since time.Time) (notes []string) {
 			if d.IsDir() || !strings.HasSuffix(d.Name(), ".lock") {
 				return nil
 			}
-			if info, err := d.Info(); err == nil && !info.ModTime().Before(since.Truncate(time.Second)) && os.Remove(path) == nil {
+			if info, err := d.Info(); err == nil && !info.ModTime().Before(since) && os.Remove(path) == nil {
+				failpoint.Step("remove a lock of git's")
 				notes = append(notes, fmt.Sprintf("%s was left behind and is removed", c.nameOf(path)))
 			}
 			return nil
@@ -253,6 +260,7 @@ func (g *guard) endOperations() (notes []string) {
 	for _, name := range operations {
 		path := filepath.Join(g.c.repo.GitDir, name)
 		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil && name != "MERGE_MSG" {
+			failpoint.Step("end an operation of git's")
 			notes = append(notes, fmt.Sprintf("an unfinished operation of git (%s) is ended", name))
 		}
 	}
@@ -265,9 +273,15 @@ func (g *guard) restoreRefs(ctx context.Context, attempt int) (notes []string, e
 	id := fmt.Sprintf("%s-%d", c.p.Req.Current, attempt)
 	keep := func(hash string) (string, error) { return c.keepCommit(ctx, "agent", id, hash) }
 
-	head, err := c.repo.Head(ctx)
+	refs, err := c.repo.Refs(ctx)
 	if err != nil {
 		return nil, err
+	}
+	now, head := refs.Hash, refs.Hash[refs.Branch]
+	if head == "" {
+		if head, err = c.repo.Head(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if head != c.p.Baseline && head != "" {
 		ref, err := keep(head)
@@ -276,24 +290,18 @@ func (g *guard) restoreRefs(ctx context.Context, attempt int) (notes []string, e
 		}
 		notes = append(notes, fmt.Sprintf("the agent's own commits are folded into its work and kept under %s", ref))
 	}
-	branch, err := c.repo.Branch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if branch != c.p.Branch {
-		notes = append(notes, fmt.Sprintf("HEAD was on %q and is back on %q", branch, c.p.Branch))
+	if refs.Branch != c.p.Branch {
+		notes = append(notes, fmt.Sprintf("HEAD was on %q and is back on %q", refs.Branch, c.p.Branch))
 		if c.p.Branch != "" {
 			if _, err := c.repo.Output(ctx, "symbolic-ref", "-m", "ralph-checkpoint: back", "HEAD", c.p.Branch); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if _, err := c.repo.Output(ctx, "update-ref", "--no-deref", "-m", "ralph-checkpoint: back", c.headRef(), c.p.Baseline); err != nil {
-		return nil, err
-	}
-	now, err := c.repo.Refs(ctx)
-	if err != nil {
-		return nil, err
+	if refs.Branch != c.p.Branch || head != c.p.Baseline || refs.Symbolic[c.p.Branch] {
+		if _, err := c.repo.Output(ctx, "update-ref", "--no-deref", "-m", "ralph-checkpoint: back", c.headRef(), c.p.Baseline); err != nil {
+			return nil, err
+		}
 	}
 	ours := refFor(c.p.Run, "agent", "")
 	for _, ref := range slices.Sorted(mapKeys(now)) {
@@ -390,6 +398,7 @@ func (c *Checkpoint) restoreProtected(ctx context.Context) (found map[string]kep
 				if err := os.Remove(full); err != nil {
 					return nil, nil, err
 				}
+				failpoint.Step("remove the agent's AGENTS.md")
 			}
 			continue
 		}
@@ -413,6 +422,7 @@ func (c *Checkpoint) restoreProtected(ctx context.Context) (found map[string]kep
 		if err := os.RemoveAll(full); err != nil {
 			return nil, nil, err
 		}
+		failpoint.Step("remove a spoiled file")
 		if _, err := c.repo.Output(ctx, "checkout-index", "-f", "--", path); err != nil {
 			return nil, nil, err
 		}

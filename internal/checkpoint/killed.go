@@ -8,8 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
 )
 
@@ -18,7 +18,6 @@ import (
 type savedGuard struct {
 	Marker  string
 	Attempt int
-	Since   time.Time
 	Refs    map[string]string
 	Other   map[string]bool
 	Files   map[string]savedFile
@@ -34,7 +33,7 @@ func (c *Checkpoint) guardPath() string { return filepath.Join(c.repo.StateDir()
 
 // save writes the guard down. It is only read by its owner, since git's settings may hold a password.
 func (g *guard) save(marker string, attempt int) error {
-	s := savedGuard{Marker: marker, Attempt: attempt, Since: g.since, Refs: g.refs, Other: g.other, Files: map[string]savedFile{}}
+	s := savedGuard{Marker: marker, Attempt: attempt, Refs: g.refs, Other: g.other, Files: map[string]savedFile{}}
 	for path, f := range g.files {
 		s.Files[path] = savedFile{f.data, f.mode, f.unread}
 	}
@@ -56,6 +55,7 @@ func (g *guard) save(marker string, attempt int) error {
 	if err != nil {
 		return fmt.Errorf("remember what to put back: %w", err)
 	}
+	failpoint.Step("write attempt.json")
 	return nil
 }
 
@@ -63,6 +63,7 @@ func (c *Checkpoint) forgetGuard() error {
 	if err := os.Remove(c.guardPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("forget what to put back: %w", err)
 	}
+	failpoint.Step("remove attempt.json")
 	return nil
 }
 
@@ -81,7 +82,7 @@ func (c *Checkpoint) SettleKilled(ctx context.Context) error {
 		return c.forgetGuard() // cut short: the agent was not called yet
 	}
 	run.EndMarked(s.Marker)
-	g := &guard{c: c, since: s.Since, refs: s.Refs, other: s.Other, files: map[string]keptFile{}}
+	g := &guard{c: c, refs: s.Refs, other: s.Other, files: map[string]keptFile{}}
 	for path, f := range s.Files {
 		g.files[path] = keptFile{f.Data, f.Mode, f.Unread}
 	}

@@ -33,6 +33,9 @@ type Progress struct {
 	Intent        *Intent         `yaml:"intent,omitempty"`       // a commit that may or may not have been made
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
+	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
+	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
+	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
 // ReqProgress is the run's summary.
@@ -67,9 +70,17 @@ type Requirement struct {
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
 	Gate      string    `yaml:"gate,omitempty"`       // the passing verdict's figures
+	Infra     InfraWork `yaml:"infra,omitempty"`      // its test infrastructure
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
+}
+
+// InfraWork is what is known of the test infrastructure where a requirement needed it.
+type InfraWork struct {
+	Status string `yaml:"status,omitempty"` // existing, skipped, generated, fallback
+	Tries  int    `yaml:"tries,omitempty"`  // dispatches that failed
+	Tree   string `yaml:"tree,omitempty"`   // the baseline with what was made, until the requirement's commit holds it
 }
 
 // Steps are the times of the seven steps that every requirement passes, in order.
@@ -87,6 +98,16 @@ type Steps struct {
 func (s *Steps) each() []step {
 	return []step{{"load", s.Load}, {"isolate", s.Isolate}, {"dispatch", s.Dispatch}, {"regression", s.Regression},
 		{"resolve", s.Resolve}, {"learnings", s.Learnings}, {"state", s.State}}
+}
+
+// after is t, or the latest of the steps where the clock was set back since: they keep their order.
+func (s *Steps) after(t time.Time) time.Time {
+	for _, step := range s.each() {
+		if step.at.After(t) {
+			t = step.at
+		}
+	}
+	return t
 }
 
 type step struct {
@@ -114,9 +135,16 @@ type Rollback struct {
 type AttemptOutcome struct {
 	Req     string `yaml:"req"`
 	Number  int    `yaml:"number"`           // of the attempt, from 1
-	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, not-found
+	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, rate-limited, not-found
 	Changed bool   `yaml:"changed"`          // it left work to judge
 	Digest  string `yaml:"digest,omitempty"` // what went wrong, where there is nothing to judge
+}
+
+// Limit is how long an agent cannot be asked.
+type Limit struct {
+	Times int       `yaml:"times"`           // in a row that it was over the limit
+	Until time.Time `yaml:"until,omitempty"` // when to ask again
+	Said  string    `yaml:"said"`            // in the agent's words
 }
 
 // Find is the entry of a requirement, or nil.

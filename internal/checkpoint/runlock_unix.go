@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 )
 
 // LockDescriptor is the file descriptor on which the driver holds the run lock open. A lock belongs to the open file
@@ -54,6 +55,7 @@ func (c *Checkpoint) HoldRun(begin bool) (release func(), err error) {
 		text := fmt.Sprintf("pid %d, since %s\n", holder, c.stamp().Format("2006-01-02T15:04:05Z07:00"))
 		if err := f.Truncate(0); err == nil {
 			_, _ = f.WriteAt([]byte(text), 0)
+			failpoint.Step("write run.lock")
 		}
 	}
 	return release, nil

@@ -21,6 +21,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/plainyaml"
 )
 
 // LogName is the state file's name in the worktree's state folder, and that of its copy on the git side.
@@ -39,17 +40,23 @@ func NewStore(repo *git.Repo, now func() time.Time) *Store { return &Store{repo:
 func (s *Store) path() string { return filepath.Join(s.repo.Sprint(), LogName) }
 func (s *Store) copy() string { return filepath.Join(s.repo.StateDir(), LogName) }
 
+// The folders in the worktree's state folder that hold a file for each attempt, and for each requirement.
+const (
+	digestsDir   = "digests"
+	summariesDir = "summaries"
+)
+
 const sumPrefix = "# sha256: "
 
 // encode writes the state with a last line that proves it whole: a file cut short may still be good YAML.
 func encode(p *Progress) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# The state of the loop. Do not edit: the last line proves that the file is whole.\n")
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(p); err != nil {
+	text, err := plainyaml.Marshal(p)
+	if err != nil {
 		return nil, fmt.Errorf("encode the state: %w", err)
 	}
+	b.Write(text)
 	sum := sha256.Sum256(b.Bytes())
 	b.WriteString(sumPrefix + hex.EncodeToString(sum[:]) + "\n")
 	return b.Bytes(), nil
@@ -70,9 +77,7 @@ func decode(data []byte) (*Progress, error) {
 		return nil, errors.New("its last line does not fit its content")
 	}
 	var p Progress
-	dec := yaml.NewDecoder(bytes.NewReader(body))
-	dec.KnownFields(true)
-	err := dec.Decode(&p)
+	err := plainyaml.Unmarshal(body, &p)
 	version := p.Schema
 	if err != nil {
 		// Newer keys are known to newer programs only: the version explains them.
@@ -173,7 +178,7 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
 		if r := p.Find(ingested); r != nil && r.Status == Done {
-			r.Steps.Learnings = s.now().UTC().Truncate(time.Second)
+			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)
 	})
@@ -191,6 +196,31 @@ func (s *Store) lock(ctx context.Context) (func(), error) {
 		return nil, fmt.Errorf("wait for the write lock: %w", err)
 	}
 	return func() { _ = l.Unlock() }, nil
+}
+
+// sweep removes what killed writers left half-written in the state folders. With the run lock and both locks of the
+// learnings held nobody else writes there.
+func (s *Store) sweep(ctx context.Context) error {
+	sprint := s.repo.Sprint()
+	if _, err := os.Lstat(sprint); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	release, err := learn.Lock(ctx, sprint)
+	if err != nil {
+		return err
+	}
+	defer release()
+	for _, dir := range []string{s.repo.StateDir(), filepath.Dir(sprint), sprint, filepath.Join(sprint, digestsDir), filepath.Join(sprint, summariesDir)} {
+		if err := atomicfile.Sweep(dir); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write stores p as the next state: the copy first, then the worktree's file.

@@ -82,7 +82,7 @@ func TestStoreRoundTrip(t *testing.T) {
 }
 
 // Case C4: git clean -fdx in the middle of a run.
-func TestStoreSurvivesGitClean(t *testing.T) {
+func TestCaseC4StoreSurvivesGitClean(t *testing.T) {
 	s, repo := newStore(t)
 	put(t, s, sample())
 	runGit(t, repo.Top, environ(t), "clean", "-fdx", "-q")
@@ -100,7 +100,7 @@ func TestStoreSurvivesGitClean(t *testing.T) {
 }
 
 // Case C2: a file that was cut, even where it still parses, and an empty one are damaged and never "fresh".
-func TestStoreRefusesEveryCut(t *testing.T) {
+func TestCaseC2StoreRefusesEveryCut(t *testing.T) {
 	data, err := encode(sample())
 	if err != nil {
 		t.Fatal(err)
@@ -251,8 +251,9 @@ func TestConcurrentUpdatesAreAllKept(t *testing.T) {
 	}
 }
 
-// Case C1: a child that writes without end is killed, again and again; the state is always whole and never older.
-func TestKilledWriterNeverMixesStates(t *testing.T) {
+// Case C1: a child that writes without end is killed, again and again, until 1,000 writes were made; the state is always
+// whole and never older.
+func TestCaseC1KilledWriterNeverMixesStates(t *testing.T) {
 	if dir := os.Getenv("CHECKPOINT_WRITE_IN"); dir != "" {
 		repo, err := git.Open(t.Context(), dir, os.Environ())
 		if err != nil {
@@ -269,8 +270,8 @@ func TestKilledWriterNeverMixesStates(t *testing.T) {
 	s, repo := newStore(t)
 	put(t, s, sample())
 	last := 0
-	for range 15 {
-		cmd := exec.Command(os.Args[0], "-test.run=^TestKilledWriterNeverMixesStates$")
+	for last < 1000 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestCaseC1KilledWriterNeverMixesStates$")
 		cmd.Env = append(environ(t), "CHECKPOINT_WRITE_IN="+repo.Top)
 		out, err := cmd.StdoutPipe()
 		if err != nil {
@@ -295,7 +296,7 @@ func TestKilledWriterNeverMixesStates(t *testing.T) {
 				t.Fatal("the child does not write")
 			}
 		}
-		time.Sleep(time.Duration(last%7) * time.Millisecond)
+		time.Sleep(time.Duration(last%97) * time.Millisecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -308,6 +309,40 @@ func TestKilledWriterNeverMixesStates(t *testing.T) {
 			t.Fatalf("after a kill: iteration %d, before %d", p.Iteration, last)
 		}
 		last = p.Iteration
+	}
+}
+
+// Where the clock was set back between two programs, the steps keep their order; where it was set ahead, they follow.
+func TestStepsKeepTheirOrder(t *testing.T) {
+	noon := time.Date(2026, 5, 8, 12, 0, 0, 0, time.UTC)
+	var s Steps
+	s.Load = s.after(noon)
+	s.Isolate = s.after(noon.AddDate(-1, 0, 0))
+	s.Dispatch = s.after(noon.AddDate(1, 0, 0))
+	s.Regression = s.after(noon.Add(time.Second))
+	want := Steps{Load: noon, Isolate: noon, Dispatch: noon.AddDate(1, 0, 0), Regression: noon.AddDate(1, 0, 0)}
+	if s != want {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
+}
+
+// The logs of the newest runs stay, by the time in their names; those of the present run whatever its name says.
+func TestPruneRunsKeepsThePresentOne(t *testing.T) {
+	s, repo := newStore(t)
+	c := &Checkpoint{repo: repo, store: s, p: &Progress{Run: "20200101T000000Z-0000"}}
+	runs := filepath.Join(repo.Sprint(), "runs")
+	for _, name := range []string{c.p.Run, "20260101T000000Z-0000", "20260102T000000Z-0000", "20260103T000000Z-0000", "20260104T000000Z-0000", "20260105T000000Z-0000",
+		"20260106T000000Z-0000", "20260107T000000Z-0000", "20260108T000000Z-0000", "20260109T000000Z-0000", "20260110T000000Z-0000"} {
+		if err := os.MkdirAll(filepath.Join(runs, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.pruneRuns(); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(runs)
+	if err != nil || len(entries) != keptRuns || entries[0].Name() != c.p.Run || entries[1].Name() != "20260102T000000Z-0000" {
+		t.Errorf("kept are %v, %v", entries, err)
 	}
 }
 
@@ -325,4 +360,33 @@ func FuzzDecode(f *testing.F) {
 			t.Error("neither a state nor an error")
 		}
 	})
+}
+
+// TestStateIsPlain: a thousand requirements that are done are read without yaml.v3, which would take tens of times as
+// long at each start of each program.
+func TestStateIsPlain(t *testing.T) {
+	at := time.Date(2026, 5, 8, 10, 30, 0, 0, time.UTC)
+	p := sample()
+	for i := range 1000 {
+		id := fmt.Sprintf("REQ-%04d", i)
+		p.Order = append(p.Order, id)
+		p.Learnings.Reports = append(p.Learnings.Reports, "20261130T144906Z-4123/"+id+"/1")
+		p.Requirements = append(p.Requirements, &Requirement{ID: id, Status: Done, Attempts: 1, SpecHash: strings.Repeat("0123456789abcdef", 4), Commit: strings.Repeat("1a", 20),
+			Tokens: 12, Seconds: 0.034, Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Steps: Steps{at, at, at, at, at, at, at}, Number: i + 1, Since: at})
+	}
+	data, err := encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocs := testing.AllocsPerRun(3, func() {
+		if _, err := decode(data); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocs > 40_000 { // yaml.v3 makes some 250,000
+		t.Errorf("reading the state took %.0f allocations", allocs)
+	}
+	if allocs := testing.AllocsPerRun(3, func() { _, _ = encode(p) }); allocs > 10_000 { // yaml.v3: 140,000
+		t.Errorf("writing the state took %.0f allocations", allocs)
+	}
 }

@@ -5,49 +5,20 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
-	"strconv"
 	"strings"
 
-	"ralph-loop/internal/run"
+	"ralph-loop/internal/agentlog"
+	"ralph-loop/internal/lazyregexp"
 )
 
-// tokensLine is how agents that print plain text report their use, aider among them:
-// "Tokens: 1.2k sent, 345 received."
-var tokensLine = regexp.MustCompile(`(?i)\btokens:\s*([0-9.,]+)\s*([km]?)\s+sent\b.*?\b([0-9.,]+)\s*([km]?)\s+received\b`)
-
-// usage is how many tokens an attempt used: what the agent said in its log, summed, else an estimate of a token for
-// four bytes of prompt and output.
-func usage(log, prompt, why string) (tokens int, guessed bool, err error) {
-	if why == run.NotFound {
-		return 0, false, nil
-	}
-	f, err := os.Open(log)
-	if err != nil {
-		return 0, false, fmt.Errorf("read the agent's log: %w", err)
-	}
-	defer f.Close()
-	said := false
-	err = eachLine(f, func(line []byte) {
-		m := tokensLine.FindSubmatch(line)
-		if m == nil {
-			return
-		}
-		sent, ok1 := count(m[1], m[2])
-		received, ok2 := count(m[3], m[4])
-		if ok1 && ok2 {
-			tokens, said = tokens+sent+received, true
-		}
-	})
-	if err != nil {
-		return 0, false, fmt.Errorf("read the agent's log: %w", err)
-	}
-	// A finished run that used nothing did not count.
-	if said && tokens > 0 {
-		return tokens, false, nil
+// tokens is how many tokens an attempt used: what the agent said, else an estimate of a token for four bytes of prompt
+// and output. A request that was refused used nothing that can be guessed.
+func tokens(a *Attempted, log agentlog.Log, prompt string) (n int, guessed bool, err error) {
+	if n := log.Usage.Charged(); n > 0 || a.Outcome == OutcomeNotFound || a.Outcome == OutcomeLimited {
+		return n, false, nil
 	}
 	var size int64
-	for _, path := range []string{log, prompt} {
+	for _, path := range []string{a.Log, prompt} {
 		info, err := os.Stat(path)
 		if err != nil {
 			return 0, false, fmt.Errorf("estimate the tokens: %w", err)
@@ -57,55 +28,36 @@ func usage(log, prompt, why string) (tokens int, guessed bool, err error) {
 	return int((size + 3) / 4), true, nil
 }
 
-func count(number, unit []byte) (int, bool) {
-	n, err := strconv.ParseFloat(strings.ReplaceAll(string(number), ",", ""), 64)
-	if err != nil || n < 0 || n > 1e9 {
-		return 0, false
+// lastWords are what an agent said at its end, at most 1 KB: its error, else the end of its final message or of its log.
+func lastWords(path string, log agentlog.Log) string {
+	const most = 1 << 10
+	switch {
+	case log.Error != "":
+		return clip(plain(log.Error), most)
+	case log.Events:
+		return clip(plain(log.Message[max(0, len(log.Message)-most):]), most)
 	}
-	switch strings.ToLower(string(unit)) {
-	case "k":
-		n *= 1e3
-	case "m":
-		n *= 1e6
+	text, err := lastLines(path, most)
+	if err != nil {
+		return ""
 	}
-	return int(n + 0.5), true
-}
-
-// eachLine calls f with each line, of a line that is longer than 64 KB with its first 64 KB.
-func eachLine(r io.Reader, f func(line []byte)) error {
-	const most = 64 << 10
-	buf := make([]byte, most)
-	var line []byte
-	for {
-		n, err := r.Read(buf)
-		for rest := buf[:n]; len(rest) > 0; {
-			part, after, ended := bytes.Cut(rest, []byte{'\n'})
-			if room := most - len(line); len(part) > room {
-				part = part[:room]
-			}
-			line = append(line, part...)
-			if ended {
-				f(line)
-				line = line[:0]
-			}
-			rest = after
-		}
-		if err == io.EOF {
-			if len(line) > 0 {
-				f(line)
-			}
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
+	return text
 }
 
 // colours are the escape sequences by which programs colour their output.
-var colours = regexp.MustCompile(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
+var colours = lazyregexp.New(`\x1b\[[0-9;?]*[ -/]*[@-~]`)
 
-// lastLines are the last lines of a file, at most n bytes of them, without colours and as valid UTF-8.
+// plain is a text without colours and control characters, as valid UTF-8.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(colours.ReplaceAllString(text, ""), "\uFFFD"))
+}
+
+// lastLines are the last lines of a file, at most n bytes of them.
 func lastLines(path string, n int64) (string, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -126,11 +78,5 @@ func lastLines(path string, n int64) (string, error) {
 			data = rest
 		}
 	}
-	text := strings.ToValidUTF8(string(colours.ReplaceAll(data, nil)), "\uFFFD")
-	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' {
-			return -1
-		}
-		return r
-	}, text), nil
+	return plain(string(data)), nil
 }

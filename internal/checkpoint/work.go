@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
@@ -51,7 +52,7 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		}
 		p.Iteration++
 		p.Baseline, p.Req.Current, p.LastAttempt = head, id, nil
-		r.Number, r.SpecHash, r.Steps = p.Iteration, req.Hash(), Steps{Load: c.stamp()}
+		r.Number, r.SpecHash, r.Steps, r.Infra = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
 		return c.writeBaseline(head)
@@ -59,81 +60,56 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 	return attempt, err
 }
 
-// infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
-var infraEvents = map[string]struct {
-	event  Event
-	status string
-}{
-	"existing": {InfraExisting, "existing"}, "skipped": {InfraSkipped, "skipped"}, "needed": {InfraNeeded, ""},
-	"ready": {InfraMade, "generated"}, "fallback": {InfraFallback, "fallback"}, "failed": {InfraFailed, ""},
-}
-
-// Infra records what was found of, or done for, the test infrastructure. Said again of a requirement that is past it,
-// it changes nothing.
-func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
-	e, ok := infraEvents[word]
-	if !ok {
-		return exit.Misuse("known are existing, skipped, needed, ready, fallback, failed", "%q is unknown", word)
-	}
-	return c.update(ctx, func(p *Progress) error {
-		r, _, err := c.current(p, id)
-		if err != nil {
-			return err
-		}
-		if (word == "existing" || word == "skipped") && (r.Status == InProgress || r.Status == Retry) {
-			return nil
-		}
-		if err := c.set(r, e.event); err != nil {
-			return err
-		}
-		if e.status != "" {
-			p.Req.InfraStatus = e.status
-		}
-		if r.Status == Blocked {
-			r.Reason = "its test infrastructure could not be made"
-			return c.rebuildBlocks(p)
-		}
-		return nil
-	})
-}
-
 // maxDigest is the longest digest that is kept, in bytes.
 const maxDigest = 4 << 10
 
+// Limited is what follows a failed attempt whose agent was over a limit: the same attempt, uncharged.
+const Limited Status = "limited"
+
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
-// after the last attempt or the last timeout. The work stays in the tree for the next attempt; a blocked
+// after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
 // requirement's is kept under a ref and the tree is cleaned.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+	if c.replayed(id, FailAgain, FailLast) {
+		return c.p.Find(id).Status, nil
+	}
 	r, _, err := c.mustBeAttempted(id)
 	if err != nil {
 		return "", err
 	}
 	last := c.p.LastAttempt
+	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+		if err := c.backToAttempt(ctx); err != nil {
+			return "", err
+		}
+		return Limited, c.update(ctx, func(p *Progress) error {
+			p.LastAttempt = nil
+			return nil
+		})
+	}
 	if len(digest) == 0 && last != nil && last.Req == id {
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join("digests", fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == "timeout"
+	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %d times: too large, split it", r.Timeouts+1)
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
 	case number >= c.cfg.Agent.Attempts:
-		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
+		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
-	if err := c.takeOutSection(ctx); err != nil {
+	if err := c.backToAttempt(ctx); err != nil {
 		return "", err
 	}
 	if event == FailLast {
 		if reason, err = c.setAside(ctx, id, reason); err != nil {
 			return "", err
 		}
-	} else if err := c.setIndex(ctx, c.p.Baseline); err != nil {
-		return "", err
 	}
 	var status Status
 	err = c.update(ctx, func(p *Progress) error {
@@ -150,8 +126,8 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		}
 		r.Digests = append(r.Digests, filepath.ToSlash(name))
 		r.Reason, status, p.LastAttempt = reason, r.Status, nil
-		if r.Steps.Resolve = c.stamp(); r.Steps.Regression.IsZero() {
-			r.Steps.Regression = c.stamp()
+		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
+			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
 		return c.rebuildBlocks(p)
 	})
@@ -190,6 +166,9 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 	if c.p == nil {
 		return errNoRun()
 	}
+	if c.replayed(id, Block) {
+		return nil
+	}
 	if _, _, err := c.current(c.p, id); err != nil {
 		return err
 	}
@@ -208,9 +187,17 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 			return err
 		}
 		r.Reason, p.LastAttempt = reason, nil
-		r.Steps.Resolve = c.stamp()
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		return c.rebuildBlocks(p)
 	})
+}
+
+// backToAttempt makes the tree ready for another attempt on what the last one left.
+func (c *Checkpoint) backToAttempt(ctx context.Context) error {
+	if err := c.takeOutSection(ctx); err != nil {
+		return err
+	}
+	return c.setIndex(ctx, c.p.Baseline)
 }
 
 // takeOutSection brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay.
@@ -227,6 +214,7 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
 		}
+		failpoint.Step("remove AGENTS.md")
 		return nil
 	}
 	_, _, err = c.restoreProtected(ctx)
@@ -238,7 +226,7 @@ func (c *Checkpoint) writeDigest(name string, digest []byte) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
-	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), "digests"), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
@@ -271,7 +259,8 @@ func firstLine(text []byte) string {
 }
 
 // Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt.
+// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
 		return nil, nil
@@ -283,6 +272,12 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	names := r.Digests
 	if r.Attempts == 1 && len(names) > 1 {
 		names = names[len(names)-1:]
+	}
+	if r.Status == InfraDispatch {
+		names = nil
+		for n := range r.Infra.Tries {
+			names = append(names, infraDigest(id, n+1))
+		}
 	}
 	var digests []string
 	for _, name := range names {
@@ -331,7 +326,7 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 			}
 		}
 		if r.Status == Done && !r.Steps.Learnings.IsZero() || r.Status == Blocked {
-			r.Steps.State = c.stamp()
+			r.Steps.State = r.Steps.after(c.stamp())
 		}
 		used = p.Cost
 		used.Tokens = r.Tokens

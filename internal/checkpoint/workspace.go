@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 )
 
@@ -179,7 +180,9 @@ func (c *Checkpoint) clearWay(path string, found map[string]keptFile) error {
 		if f, err := readFile(full); err == nil {
 			found[path[:i]] = f
 		}
-		return os.Remove(full)
+		err = os.Remove(full)
+		failpoint.Step("clear the way")
+		return err
 	}
 	return nil
 }
@@ -189,9 +192,11 @@ func (f keptFile) put(path string) error {
 	if err := os.RemoveAll(path); err != nil {
 		return err
 	}
+	failpoint.Step("remove a file to put back")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return err
 	}
+	defer failpoint.Step("put a file back")
 	if f.mode&fs.ModeSymlink != 0 {
 		return os.Symlink(string(f.data), path)
 	}
@@ -212,15 +217,20 @@ func nulList(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// worktreeTree is the tree that the worktree would be: the baseline with every change in it, ignored files and the
-// user's own untracked ones left out. It is made on a fresh private index, so that flags and file times that an agent
-// set in the real one hide nothing.
+// worktreeTree is the tree that the worktree would be.
 func (c *Checkpoint) worktreeTree(ctx context.Context, baseline string, leaveOut []string) (string, error) {
 	private, done, err := c.privateIndex()
 	if err != nil {
 		return "", err
 	}
 	defer done()
+	return c.fillIndex(ctx, private, baseline, leaveOut)
+}
+
+// fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: the baseline with every change
+// in it, ignored files and the user's own untracked ones left out. An index of its own, since flags and file times that
+// an agent set in the real one must hide nothing.
+func (c *Checkpoint) fillIndex(ctx context.Context, private *git.Repo, baseline string, leaveOut []string) (string, error) {
 	if _, err := private.Output(ctx, "read-tree", baseline); err != nil {
 		return "", err
 	}
@@ -303,13 +313,14 @@ func (c *Checkpoint) moveNested(ctx context.Context, baseline, id string, userFi
 		if err := os.Rename(filepath.Join(c.repo.Top, path), to); err != nil {
 			return fmt.Errorf("move %q away: %w", path, err)
 		}
+		failpoint.Step("move a repository away")
 		c.say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
 	}
 	return nil
 }
 
 // setIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
-// anew beside the old one and takes its place under git's own lock.
+// anew beside the old one.
 func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 	private, done, err := c.privateIndex()
 	if err != nil {
@@ -323,6 +334,11 @@ func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
 		return err
 	}
+	return c.takeIndex(private)
+}
+
+// takeIndex puts a private index in the place of the real one, under git's own lock.
+func (c *Checkpoint) takeIndex(private *git.Repo) error {
 	data, err := os.ReadFile(private.Index)
 	if err != nil {
 		return fmt.Errorf("make the index: %w", err)
@@ -339,6 +355,7 @@ func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 	if closeErr := f.Close(); err == nil {
 		err = closeErr
 	}
+	failpoint.Step("write index.lock")
 	if err == nil {
 		err = os.Rename(lock, c.repo.Index)
 	}
@@ -346,6 +363,7 @@ func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 		_ = os.Remove(lock)
 		return fmt.Errorf("write the index: %w", err)
 	}
+	failpoint.Step("write the index")
 	return nil
 }
 

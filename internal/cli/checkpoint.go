@@ -13,13 +13,13 @@ import (
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
 )
 
 const checkpointName = "ralph-checkpoint"
 
 // Checkpoint is ralph-checkpoint.
 func Checkpoint(p *Process, doc string, args []string) int {
-	checkpoint.KeepLockPrivate()
 	v := &checkpointVerbs{p}
 	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
 	app := &urfave.App{
@@ -39,7 +39,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 				&urfave.BoolFlag{Name: "keep-changed", Usage: "leave them done"},
 			}},
 			{Name: "start", Usage: "take up a requirement; prints the number of its next attempt", Action: v.start},
-			{Name: "infra", Usage: "record what is known of the test infrastructure", Action: v.infra},
+			{Name: "infra", Usage: "see to the test infrastructure, or record what is known of it", Action: v.infra},
 			{Name: "attempt", Usage: "run one agent, the prompt on stdin", Action: v.attempt, Flags: []urfave.Flag{
 				&urfave.DurationFlag{Name: "timeout", Usage: "wall clock, as in 300s"},
 				&urfave.StringFlag{Name: "agent", Usage: "one of 'ralph-checkpoint agents'; COMMAND is then its arguments"},
@@ -57,10 +57,15 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
 			}},
-			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost},
+			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
+				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+			}},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
-			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
+			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{
+				format,
+				&urfave.BoolFlag{Name: "watch", Usage: "draw it again and again, on a terminal"},
+			}},
 			{Name: "summary", Usage: "print a requirement's execution summary", Action: v.summary},
 			{Name: "report", Usage: "print the run's report: the table, and what can be decided", Action: v.report},
 			{Name: "check", Usage: "judge the state", Action: v.check},
@@ -80,12 +85,20 @@ type checkpointVerbs struct{ p *Process }
 // open is the state, with the run lock held where the verb changes it.
 func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
 	release = func() {}
+	repo, err := git.Open(ctx, v.p.Dir, v.p.Environ)
+	if err != nil {
+		return nil, nil, err
+	}
 	if change {
-		if release, err = v.hold(ctx, begin); err != nil {
+		if release, err = v.hold(ctx, repo, begin); err != nil {
 			return nil, nil, err
 		}
 	}
-	if c, err = v.p.openCheckpoint(ctx, checkpointName); err == nil && change {
+	var pr *project
+	if pr, err = v.p.openProject(ctx, repo); err == nil {
+		c, err = checkpoint.Open(v.p.checkpointOptions(pr, checkpointName))
+	}
+	if err == nil && change {
 		err = c.FinishRollback(ctx)
 	}
 	if err != nil {
@@ -97,11 +110,7 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 
 // hold takes the run lock, and first of all puts in order what a killed attempt left: the specification, the
 // configuration and the state are read only then.
-func (v *checkpointVerbs) hold(ctx context.Context, begin bool) (release func(), err error) {
-	repo, err := git.Open(ctx, v.p.Dir, v.p.Environ)
-	if err != nil {
-		return nil, err
-	}
+func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) (release func(), err error) {
 	c := checkpoint.Blank(v.p.checkpointOptions(&project{repo: repo}, checkpointName))
 	if release, err = c.HoldRun(begin); err != nil {
 		return nil, err
@@ -176,7 +185,7 @@ func (v *checkpointVerbs) start(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) infra(c *urfave.Context) error {
-	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed", 2, 2)
+	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed", 2, 2)
 	if err != nil {
 		return err
 	}
@@ -185,7 +194,18 @@ func (v *checkpointVerbs) infra(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	if err := cp.Infra(c.Context, ops[0], ops[1]); err != nil {
+	// A driver that was killed cannot end us: we notice.
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	if ops[1] != "check" {
+		err = cp.Infra(ctx, ops[0], ops[1])
+	} else {
+		var word string
+		if word, err = cp.CheckInfra(ctx, ops[0]); err == nil {
+			fmt.Fprintln(v.p.Stdout, word)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return v.keepStatus(cp)
@@ -215,9 +235,6 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, note := range a.Notes {
-		say(v.p.Stderr, checkpointName, "put in order: %s", note)
-	}
 	if err := v.keepStatus(cp); err != nil {
 		return err
 	}
@@ -229,16 +246,14 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Changed {
 		return nil
 	}
-	if out, ok := v.p.Stdout.(interface{ Flush() error }); ok {
-		if err := out.Flush(); err != nil {
-			return err
-		}
+	if err := v.p.flush(); err != nil {
+		return err
 	}
 	fmt.Fprint(v.p.Stderr, a.Digest)
 	if !strings.HasSuffix(a.Digest, "\n") {
 		fmt.Fprintln(v.p.Stderr)
 	}
-	if a.Outcome == "timeout" {
+	if a.Outcome == checkpoint.OutcomeTimeout {
 		return exit.Silent(exit.Timeout)
 	}
 	return exit.Silent(exit.No)
@@ -333,12 +348,18 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		used, over, err := cp.Cost(c.Context, id)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		if c.Bool("summary") {
+			if err := cp.WriteSummary(v.p.Stdout, id); err != nil {
+				return err
+			}
+		} else {
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+		}
 		if over != "" {
 			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
 		}
@@ -393,7 +414,10 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 	if err := oneOf("format", c.String("format"), "text", "json"); err != nil {
 		return err
 	}
-	return v.view(c, "ralph-checkpoint status [--format text|json]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	if c.Bool("watch") {
+		return v.watch(c)
+	}
+	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
 		if c.String("format") == "text" {
 			return cp.WriteTable(v.p.Stdout)
 		}
@@ -450,12 +474,16 @@ func (v *checkpointVerbs) recover(c *urfave.Context) error {
 	if _, err := v.p.operands(c, "ralph-checkpoint recover [--accept REQ]...", 0, 0); err != nil {
 		return err
 	}
-	release, err := v.hold(c.Context, false)
+	repo, err := git.Open(c.Context, v.p.Dir, v.p.Environ)
+	if err != nil {
+		return err
+	}
+	release, err := v.hold(c.Context, repo, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	pr, err := v.p.openProject(c.Context, checkpointName)
+	pr, err := v.p.openProject(c.Context, repo)
 	if err != nil {
 		return err
 	}

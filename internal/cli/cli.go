@@ -15,13 +15,16 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
+	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/spec"
 )
 
@@ -36,7 +39,8 @@ type Process struct {
 	Dir            string   // absolute working directory
 	Now            func() time.Time
 
-	operandsAfterDashes int // how many arguments followed the command line's first "--"; -1 without one
+	terminal            bool // stdout is one
+	operandsAfterDashes int  // how many arguments followed the command line's first "--"; -1 without one
 }
 
 // ThisProcess is the process that we run in.
@@ -45,7 +49,7 @@ func ThisProcess() *Process {
 	if err != nil {
 		dir = "."
 	}
-	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: time.Now}
+	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now)}
 }
 
 // Getenv is the value of key in the process's environment, or "".
@@ -70,6 +74,7 @@ func (p *Process) abs(path string) string {
 // run parses args and runs the app's action; its result is the process's exit code. doc is the program's package
 // comment as Go source: it is the help text.
 func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
+	checkpoint.KeepLockPrivate()
 	out := bufio.NewWriter(p.Stdout)
 	// A Go panic would exit with 2, which means "usage" here.
 	defer func() {
@@ -85,6 +90,7 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	defer stop()
 
 	inner := *p
+	inner.terminal = isTerminal(p.Stdout)
 	inner.Stdout = out
 	inner.operandsAfterDashes = afterDashes(args)
 	*p = inner
@@ -137,6 +143,14 @@ func (p *Process) report(name string, err error) {
 	}
 }
 
+// flush writes out what was printed so far, where a result must be seen before the end.
+func (p *Process) flush() error {
+	if out, ok := p.Stdout.(interface{ Flush() error }); ok {
+		return out.Flush()
+	}
+	return nil
+}
+
 // warn writes a warning to stderr; it changes no exit code.
 func (p *Process) warn(name, format string, args ...any) {
 	fmt.Fprintf(p.Stderr, "%s: warning: %s\n", name, fmt.Sprintf(format, args...))
@@ -179,9 +193,37 @@ func prepare(c *urfave.Command) {
 	c.HideHelpCommand = true
 	c.UseShortOptionHandling = true
 	c.OnUsageError = usageError
+	c.Before = inherit
 	for _, sub := range c.Subcommands {
 		prepare(sub)
 	}
+}
+
+// inherit gives a verb the options that stand before it: "ralph-order --all list" is "ralph-order list --all". Left to
+// itself the parser drops them without a word, since the verb's own option of that name hides them.
+func inherit(c *urfave.Context) error {
+	for _, outer := range c.Lineage()[1:] {
+		for _, name := range outer.LocalFlagNames() {
+			known := slices.ContainsFunc(c.Command.Flags, func(f urfave.Flag) bool { return slices.Contains(f.Names(), name) })
+			if !known {
+				return exit.Misuse(fmt.Sprintf("see '%s --help'", c.App.Name), "%s has no option %s", c.Command.Name, dashed(name))
+			}
+			if c.IsSet(name) {
+				continue
+			}
+			if err := c.Set(name, fmt.Sprint(outer.Value(name))); err != nil {
+				return exit.Misuse(fmt.Sprintf("see '%s --help'", c.App.Name), "%w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func dashed(option string) string {
+	if len(option) == 1 {
+		return "-" + option
+	}
+	return "--" + option
 }
 
 // helpText is the package comment of a Go source text, without its slashes.

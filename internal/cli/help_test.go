@@ -11,7 +11,7 @@ import (
 // Every verb and every flag that a program's source defines is named in its help text, which is its package comment.
 func TestHelpNamesEveryVerbAndFlag(t *testing.T) {
 	for program, pattern := range map[string]string{
-		"ralph-order": "order.go", "ralph-gate": "gate.go", "ralph-learn": "learn*.go", "ralph-checkpoint": "checkpoint.go",
+		"ralph-order": "order.go", "ralph-gate": "gate*.go", "ralph-learn": "learn*.go", "ralph-checkpoint": "checkpoint.go",
 	} {
 		doc, err := os.ReadFile(filepath.Join("..", "..", "cmd", program, "doc.go"))
 		if err != nil {

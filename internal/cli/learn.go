@@ -17,6 +17,7 @@ import (
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/plain"
 	"ralph-loop/internal/spec"
+	"ralph-loop/internal/testinfra"
 )
 
 const learnName = "ralph-learn"
@@ -308,8 +309,8 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 	if !place.config.Gate.Coverage.NoDecrease {
 		coverage += " %"
 	}
-	_, err := fmt.Fprintf(l.Stdout, "lang=%s\nmax_tokens=%d\nagents_md=%s\ntemplate=%s\ntest_ratio=%d\ncoverage=%s\nmock_density=%d\n",
-		prompt.Lang, prompt.MaxTokens, prompt.AgentsMD, prompt.Template, place.config.Gate.TestRatio, coverage, place.config.Gate.MockDensity)
+	_, err := fmt.Fprintf(l.Stdout, "lang=%s\nmax_tokens=%d\nagents_md=%s\ntemplate=%s\ntest_ratio=%d\ncoverage=%s\nmock_density=%d\ntest_infra=%s\n",
+		prompt.Lang, prompt.MaxTokens, prompt.AgentsMD, prompt.Template, place.config.Gate.TestRatio, coverage, place.config.Gate.MockDensity, testinfra.Ask(place.config.TestInfra, place.repo.Top))
 	return err
 }
 

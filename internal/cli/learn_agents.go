@@ -208,15 +208,11 @@ func (l *learnPlace) archived(data []byte) ([]byte, error) {
 
 // stage puts AGENTS.md, and only it, into the index.
 func (l *learnPlace) stage(ctx context.Context, file *agentsmd.File) error {
-	ignored, err := l.repo.Ignored(ctx, file.Rel)
-	if err != nil {
-		return err
-	}
-	if ignored {
+	staged, err := l.repo.Stage(ctx, file.Rel, file.Data)
+	if err == nil && !staged {
 		l.p.warn(learnName, "%s is ignored by git: it is not staged", file.Rel)
-		return nil
 	}
-	return l.repo.Stage(ctx, file.Rel, file.Data)
+	return err
 }
 
 func (l *learnProgram) agentsArchive(c *urfave.Context) error {

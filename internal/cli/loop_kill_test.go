@@ -139,7 +139,7 @@ const twice = `. "$STUBS"; cat >/dev/null; if [ "$RALPH_REQ$RALPH_ATTEMPT" = REQ
 
 // Case D11: the driver is killed after each of its steps, one run for each; the next start neither loses nor repeats
 // anything: the history is the one of an undisturbed run.
-func TestDriverKilledAfterEachStep(t *testing.T) {
+func TestCaseD11DriverKilledAfterEachStep(t *testing.T) {
 	w := newWorld(t)
 	w.wrap(0)
 	w.write(filepath.Join(w.home, "driver"), "0\n")
@@ -233,7 +233,7 @@ const sleeper = `cat >/dev/null; echo "Tokens: 3000 sent, 1 received."; echo $$ 
 
 // Case D10: a signal during an attempt whose agent has started processes in its own group and in another session:
 // nothing of it lives, the exit code is the signal's, nothing is charged; and the next start goes on.
-func TestLoopInterrupted(t *testing.T) {
+func TestCaseD10LoopInterrupted(t *testing.T) {
 	for name, c := range map[string]struct {
 		signal syscall.Signal
 		times  int
@@ -307,7 +307,7 @@ func TestLoopInterrupted(t *testing.T) {
 
 // Case D12: a second driver in the same worktree is refused with the first one's pid; once the first is killed and its
 // attempt has ended the lock is free, though the agent left an orphan.
-func TestSecondDriverIsRefused(t *testing.T) {
+func TestCaseD12SecondDriver(t *testing.T) {
 	w := newWorld(t)
 	first, _ := w.loop("--agent", "command", "--", "sh", "-c", sleeper)
 	if err := first.Start(); err != nil {

@@ -25,12 +25,8 @@ type project struct {
 	spec  string // path of the specification, relative to the worktree's top
 }
 
-// openProject reads repository, configuration and specification; warnings about the specification go to stderr.
-func (p *Process) openProject(ctx context.Context, name string) (*project, error) {
-	repo, err := git.Open(ctx, p.Dir, p.Environ)
-	if err != nil {
-		return nil, err
-	}
+// openProject reads configuration and specification of the repository we stand in.
+func (p *Process) openProject(ctx context.Context, repo *git.Repo) (*project, error) {
 	cfg, err := p.readConfig(ctx, repo)
 	if err != nil {
 		return nil, err
@@ -76,15 +72,6 @@ func (p *Process) configFile(ctx context.Context, repo *git.Repo) (*config.Confi
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	return config.Read(config.File, data)
-}
-
-// openCheckpoint is the state of the worktree we stand in.
-func (p *Process) openCheckpoint(ctx context.Context, name string) (*checkpoint.Checkpoint, error) {
-	pr, err := p.openProject(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	return checkpoint.Open(p.checkpointOptions(pr, name))
 }
 
 func (p *Process) checkpointOptions(pr *project, name string) checkpoint.Options {

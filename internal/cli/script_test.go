@@ -104,6 +104,7 @@ func runScripts(t *testing.T, program string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
+			"learned": layLearnings,
 			"project": layProject,
 		},
 	})

@@ -11,15 +11,16 @@ const File = "ralph.yaml"
 
 // Config is ralph.yaml, whole.
 type Config struct {
-	Spec          string `yaml:"spec"`
-	MaxIterations int    `yaml:"max_iterations"`
-	Agent         Agent  `yaml:"agent"`
-	Prompt        Prompt `yaml:"prompt"`
-	Gate          Gate   `yaml:"gate"`
-	Hook          Hook   `yaml:"hook"`
-	Learn         Learn  `yaml:"learn"`
-	Cost          Cost   `yaml:"cost"`
-	Commit        Commit `yaml:"commit"`
+	Spec          string    `yaml:"spec"`
+	MaxIterations int       `yaml:"max_iterations"`
+	Agent         Agent     `yaml:"agent"`
+	Prompt        Prompt    `yaml:"prompt"`
+	Gate          Gate      `yaml:"gate"`
+	Hook          Hook      `yaml:"hook"`
+	TestInfra     TestInfra `yaml:"test_infra"`
+	Learn         Learn     `yaml:"learn"`
+	Cost          Cost      `yaml:"cost"`
+	Commit        Commit    `yaml:"commit"`
 }
 
 // Agent says which agent is dispatched and how long it may take.
@@ -31,6 +32,7 @@ type Agent struct {
 	Attempts      int      `yaml:"attempts"`       // per requirement
 	MaxTimeouts   int      `yaml:"max_timeouts"`   // so many timeouts block a requirement: it is too large
 	RequireReport bool     `yaml:"require_report"` // an attempt without a report fails
+	RateLimit     string   `yaml:"rate_limit"`     // wait or stop: what to do where the agent is over a limit
 }
 
 // Prompt says how a prompt is composed.
@@ -64,6 +66,17 @@ type Hook struct {
 	Layers []string `yaml:"layers"`
 }
 
+// TestInfra is the contract about the test infrastructure: one file from which every test takes its application and its
+// database, so that no requirement writes its own.
+type TestInfra struct {
+	File     string  `yaml:"file"`     // where it lies; NoTestInfra: there is no contract; "": as the project's package.json has it
+	Exports  Exports `yaml:"exports"`  // what it exports; none: the two usual names
+	Fallback string  `yaml:"fallback"` // when no agent could make it: template, or none
+}
+
+// NoTestInfra is the TestInfra.File of a project that wants no contract.
+const NoTestInfra = "none"
+
 // Learn sizes the learnings windows and AGENTS.md.
 type Learn struct {
 	Window             int    `yaml:"window"`               // newest contextual learnings
@@ -89,13 +102,14 @@ func Default() *Config {
 	return &Config{
 		Spec:          "specification.yaml",
 		MaxIterations: 15,
-		Agent:         Agent{Timeout: Duration(300 * time.Second), Attempts: 3, MaxTimeouts: 2},
+		Agent:         Agent{Timeout: Duration(300 * time.Second), Attempts: 3, MaxTimeouts: 2, RateLimit: "wait"},
 		Prompt:        Prompt{Lang: "auto", MaxTokens: 16000, AgentsMD: "auto"},
 		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, MockBoundary: Warn, Timeout: Duration(15 * time.Minute),
 			Link: []string{"node_modules", ".venv", ".env"}},
-		Hook:   Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "L2", "L3"}},
-		Learn:  Learn{Window: 3, PromoteAt: 2, AgentsMDMaxLines: 500, AgentsMDKeep: 6, PermanentMaxTokens: 800},
-		Cost:   Cost{Threshold: 200000},
-		Commit: Commit{Subject: "ralph-loop: {id} - {title}"},
+		Hook:      Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "infra", "L2", "L3"}},
+		TestInfra: TestInfra{Fallback: "template"},
+		Learn:     Learn{Window: 3, PromoteAt: 2, AgentsMDMaxLines: 500, AgentsMDKeep: 6, PermanentMaxTokens: 800},
+		Cost:      Cost{Threshold: 200000},
+		Commit:    Commit{Subject: "ralph-loop: {id} - {title}"},
 	}
 }

@@ -6,17 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
 
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // generatedLine is the header that the Go project defined for all generated code (go help generate), in the comment
 // signs of other languages too. It takes the whole line.
-var generatedLine = regexp.MustCompile(`^(//|#|--|;;?|%%?) Code generated .* DO NOT EDIT\.$`)
+var generatedLine = lazyregexp.New(`^(//|#|--|;;?|%%?) Code generated .* DO NOT EDIT\.$`)
 
 const (
 	maxHead    = 64 << 10 // how far into a file its header is looked for, in bytes

@@ -16,9 +16,10 @@ import (
 // A hunk is a place where a file changed: lines are counted from 1, and an empty side has a count of 0.
 type hunk struct{ oldStart, oldLines, newStart, newLines int }
 
-// countHunks counts the files that both trees have, and splits those that hold test code inside.
-func countHunks(ctx context.Context, repo *git.Repo, files []File) ([]File, error) {
-	var want []int
+// countHunks counts the files that both trees have, and splits those that hold test code inside. elsewhere holds what
+// newToAll found.
+func countHunks(ctx context.Context, repo *git.Repo, files []File, elsewhere []map[string]string) ([]File, error) {
+	var want []pair
 	marks := map[int]*rustMarks{}
 	for i, f := range files {
 		if !f.hasLines() || f.OldBlob == f.NewBlob {
@@ -28,8 +29,8 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File) ([]File, erro
 		if rust {
 			marks[i] = &rustMarks{}
 		}
-		if rust || f.OldBlob != "" && f.NewBlob != "" {
-			want = append(want, i)
+		if rust || f.OldBlob != "" && f.NewBlob != "" || len(elsewhere) > 0 && f.NewBlob != "" {
+			want = append(want, pair{i, f.OldBlob, f.NewBlob})
 		}
 	}
 	if len(want) == 0 {
@@ -39,9 +40,9 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File) ([]File, erro
 		return nil, err
 	}
 	inTests := map[int]*File{}
-	err := diffPairs(ctx, repo, files, want, func(i int, h hunk) {
+	count := func(i int, h hunk) {
 		f := &files[i]
-		if f.OldBlob != "" && f.NewBlob != "" {
+		if f.OldBlob != "" && f.NewBlob != "" || len(elsewhere) > 0 {
 			f.Added += h.newLines
 			f.Removed += h.oldLines
 		}
@@ -61,7 +62,13 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File) ([]File, erro
 		}
 		part.Added += added
 		part.Removed += removed
-	})
+	}
+	var err error
+	if len(elsewhere) > 0 {
+		err = countMerge(ctx, repo, files, want, elsewhere, count)
+	} else {
+		err = diffPairs(ctx, repo, want, count)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -81,16 +88,22 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File) ([]File, erro
 	return out, nil
 }
 
-// diffPairs diffs the two blobs of each wanted file, and hands out the hunks. They are put into two trees under
+// pair is the two blobs of one file; one may be "".
+type pair struct {
+	file     int
+	old, new string
+}
+
+// diffPairs diffs the blobs of each pair, and hands out the hunks. They are put into two trees under
 // numbers, so that neither an odd name nor the pairing of renames plays a part.
-func diffPairs(ctx context.Context, repo *git.Repo, files []File, want []int, each func(i int, h hunk)) error {
+func diffPairs(ctx context.Context, repo *git.Repo, want []pair, each func(i int, h hunk)) error {
 	var oldEntries, newEntries bytes.Buffer
-	for _, i := range want {
-		if id := files[i].OldBlob; id != "" {
-			fmt.Fprintf(&oldEntries, "100644 blob %s\t%d\x00", id, i)
+	for _, p := range want {
+		if p.old != "" {
+			fmt.Fprintf(&oldEntries, "100644 blob %s\t%d\x00", p.old, p.file)
 		}
-		if id := files[i].NewBlob; id != "" {
-			fmt.Fprintf(&newEntries, "100644 blob %s\t%d\x00", id, i)
+		if p.new != "" {
+			fmt.Fprintf(&newEntries, "100644 blob %s\t%d\x00", p.new, p.file)
 		}
 	}
 	oldTree, err := repo.Input(ctx, nonNil(oldEntries.Bytes()), "mktree", "-z")

@@ -29,7 +29,8 @@ type File struct {
 // Stat is a change, counted. A file with test code inside (Rust) has two entries, one behind the other.
 type Stat struct {
 	Base, Tree string
-	Files      []File // sorted by Path, byte by byte
+	Others     []string // further bases: the other parents of a merge
+	Files      []File   // sorted by Path, byte by byte
 }
 
 // options make a diff of git the same for everybody, whatever diff.* and the environment say.
@@ -40,18 +41,20 @@ var options = []string{
 
 // Measure counts what the tree added to base; both are anything that names a tree. A rename counts what it changed.
 //
+// With other bases beside it, the parents of a merge, only that is counted which is new to every one of them: a file
+// that one of them has as it is was changed there, and so was a line. Removed lines are then not counted.
+//
 // git lists what changed. Lines of new and deleted files are counted as they are read, for the header that marks
 // generated code is looked for there anyway; lines of the others from the hunk headers of a diff as text. So git's
 // own count, which an attribute can turn off, is not needed. A blob is never held in memory, but for Rust sources up
 // to maxRust.
-func Measure(ctx context.Context, repo *git.Repo, base, tree string, c *Classifier) (*Stat, error) {
-	args := append([]string{"diff-tree", "-r", "-z", "-M50%", "--raw"}, options...)
-	out, err := repo.Output(ctx, append(args, "--end-of-options", base, tree)...)
+func Measure(ctx context.Context, repo *git.Repo, base, tree string, c *Classifier, others ...string) (*Stat, error) {
+	files, err := list(ctx, repo, base, tree)
 	if err != nil {
 		return nil, fmt.Errorf("list what changed: %w", err)
 	}
-	files, err := parse(out)
-	if err != nil {
+	var elsewhere []map[string]string
+	if files, elsewhere, err = newToAll(ctx, repo, files, tree, others); err != nil {
 		return nil, fmt.Errorf("list what changed: %w", err)
 	}
 	for i := range files {
@@ -60,11 +63,20 @@ func Measure(ctx context.Context, repo *git.Repo, base, tree string, c *Classifi
 	if err := readContents(ctx, repo, files); err != nil {
 		return nil, fmt.Errorf("read what changed: %w", err)
 	}
-	if files, err = countHunks(ctx, repo, files); err != nil {
+	if files, err = countHunks(ctx, repo, files, elsewhere); err != nil {
 		return nil, fmt.Errorf("count what changed: %w", err)
 	}
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-	return &Stat{Base: base, Tree: tree, Files: files}, nil
+	return &Stat{Base: base, Tree: tree, Others: others, Files: files}, nil
+}
+
+func list(ctx context.Context, repo *git.Repo, base, tree string) ([]File, error) {
+	args := append([]string{"diff-tree", "-r", "-z", "-M50%", "--raw"}, options...)
+	out, err := repo.Output(ctx, append(args, "--end-of-options", base, tree)...)
+	if err != nil {
+		return nil, err
+	}
+	return parse(out)
 }
 
 // parse reads what diff-tree -z prints for --raw.

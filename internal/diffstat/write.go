@@ -128,7 +128,7 @@ type jsonFile struct {
 	Lines
 }
 
-// MarshalJSON gives {"version": 1, "base", "tree", "files", "sums"}.
+// MarshalJSON gives {"version": 1, "base", "other_bases", "tree", "files", "sums"}.
 func (s *Stat) MarshalJSON() ([]byte, error) {
 	files := make([]jsonFile, 0, len(s.Files))
 	for _, f := range s.Files {
@@ -140,10 +140,11 @@ func (s *Stat) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Version int        `json:"version"`
 		Base    string     `json:"base"`
+		Others  []string   `json:"other_bases,omitempty"`
 		Tree    string     `json:"tree"`
 		Files   []jsonFile `json:"files"`
 		Sums    Sums       `json:"sums"`
-	}{1, s.Base, s.Tree, files, s.Sums()})
+	}{1, s.Base, s.Others, s.Tree, files, s.Sums()})
 }
 
 func text(s string) (string, []byte) {

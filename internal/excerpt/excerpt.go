@@ -3,17 +3,18 @@
 package excerpt
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Ellipsis marks a text that was cut.
 const Ellipsis = " …"
 
 // escapes are the sequences by which programs colour and move text on a terminal.
-var escapes = regexp.MustCompile("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
+var escapes = lazyregexp.New("\x1b(\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(\x07|\x1b\\\\)?|[@-Z\\\\-_])")
 
 // Text is s as valid UTF-8 with "\n" line ends, without terminal sequences and without control characters other than
 // newline and tab. The invisible characters that reorder a line go too: they make a text read other than it is.

@@ -16,6 +16,13 @@ const (
 	Signal  = 128 // plus the number of the signal that ended the work
 )
 
+// The exit codes of ralph-loop that say why a run stopped short of its end; a verb of ralph-checkpoint that wants the
+// loop to end so uses them too.
+const (
+	Blocked   = 11 // a decision is needed
+	RateLimit = 13 // the agent is over a limit of its service
+)
+
 // Coded is an error that knows its exit code and, where there is one, the user's next step.
 type Coded struct {
 	Code int

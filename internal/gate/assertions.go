@@ -3,9 +3,10 @@ package gate
 import (
 	"go/ast"
 	"go/token"
-	"regexp"
 	"slices"
 	"strconv"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // counter counts the assertions of one function.
@@ -162,13 +163,13 @@ var asserting = map[string]bool{"assert": true, "require": true, "is": true, "qt
 
 // asserts matches functions and methods that check, whatever they are given. check, verify and must are not among
 // them: the code under test may have such names too.
-var asserts = regexp.MustCompile(`^(assert|Assert|expect|Expect|Eventually|Consistently)([A-Z_].*)?$`)
+var asserts = lazyregexp.New(`^(assert|Assert|expect|Expect|Eventually|Consistently)([A-Z_].*)?$`)
 
 // assertsWithT matches helpers that check when they are given a t.
-var assertsWithT = regexp.MustCompile(`^(assert|require|check|verify|expect|must|ensure|want|compare|test|Assert|Require|Check|Verify|Expect|Must|Ensure|Compare|Test)([A-Z_].*)?$`)
+var assertsWithT = lazyregexp.New(`^(assert|require|check|verify|expect|must|ensure|want|compare|test|Assert|Require|Check|Verify|Expect|Must|Ensure|Compare|Test)([A-Z_].*)?$`)
 
 // suiteMethod matches testify's assertions, which a suite has as methods.
-var suiteMethod = regexp.MustCompile(`^(Equal|NotEqual|EqualValues|Exactly|Same|NotSame|Nil|NotNil|Empty|NotEmpty|Len|True|False|Contains|NotContains|Subset|ElementsMatch|Condition|Panics|NotPanics|NoError|Error|ErrorIs|ErrorAs|EqualError|ErrorContains|InDelta|InEpsilon|Regexp|NotRegexp|Zero|NotZero|FileExists|NoFileExists|DirExists|JSONEq|YAMLEq|Eventually|Never|Greater|GreaterOrEqual|Less|LessOrEqual|Positive|Negative|IsType|Implements|Within.*|HTTP.*|Fail|FailNow)f?$`)
+var suiteMethod = lazyregexp.New(`^(Equal|NotEqual|EqualValues|Exactly|Same|NotSame|Nil|NotNil|Empty|NotEmpty|Len|True|False|Contains|NotContains|Subset|ElementsMatch|Condition|Panics|NotPanics|NoError|Error|ErrorIs|ErrorAs|EqualError|ErrorContains|InDelta|InEpsilon|Regexp|NotRegexp|Zero|NotZero|FileExists|NoFileExists|DirExists|JSONEq|YAMLEq|Eventually|Never|Greater|GreaterOrEqual|Less|LessOrEqual|Positive|Negative|IsType|Implements|Within.*|HTTP.*|Fail|FailNow)f?$`)
 
 func (c *counter) call(call *ast.CallExpr) {
 	base, name := callee(call)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/run"
 )
@@ -24,9 +25,10 @@ type inputs struct {
 	Layer       string
 	Version     int
 	Tree        string
-	Base        string `json:",omitempty"` // the baseline's tree, where the layer compares
-	Settings    []any  // the configuration in force, as far as this layer reads it
-	Requirement []any  `json:",omitempty"` // as far as this layer reads it
+	Base        string   `json:",omitempty"` // the baseline's tree, where the layer compares
+	Others      []string `json:",omitempty"` // then also the other parents of a merge
+	Settings    []any    // the configuration in force, as far as this layer reads it
+	Requirement []any    `json:",omitempty"` // as far as this layer reads it
 	Machine     []string
 }
 
@@ -116,6 +118,7 @@ func (c *cache) write(e CacheEntry) error {
 	if err == nil {
 		err = os.Rename(f.Name(), filepath.Join(c.dir, e.Key))
 	}
+	failpoint.Step("keep an answer")
 	if err != nil {
 		_ = os.Remove(f.Name())
 		return err

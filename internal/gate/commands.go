@@ -9,13 +9,14 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
 )
 
@@ -131,6 +132,7 @@ func (j *judge) logFile(layer, tree string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the log: %w", err)
 	}
+	failpoint.Step("open a log")
 	return f, nil
 }
 
@@ -166,8 +168,8 @@ func appendFile(log io.Writer, name string) error {
 
 // The forms in which tools name a place: gcc's, which most share, and TypeScript's.
 var (
-	placeColon = regexp.MustCompile(`^(?:vet: )?([^\s:][^:]*):(\d+)(?::(\d+))?:\s*(.+)$`)
-	placeParen = regexp.MustCompile(`^([^\s(][^(]*)\((\d+),(\d+)\):\s*(.+)$`)
+	placeColon = lazyregexp.New(`^(?:vet: )?([^\s:][^:]*):(\d+)(?::(\d+))?:\s*(.+)$`)
+	placeParen = lazyregexp.New(`^([^\s(][^(]*)\((\d+),(\d+)\):\s*(.+)$`)
 )
 
 // diagnostics reads what a tool printed: findings with their place, and the end of what has none.

@@ -6,9 +6,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // module is a Go module of the tree.
@@ -67,7 +68,7 @@ func isGoFolder(dir string) bool {
 	return true
 }
 
-var moduleLine = regexp.MustCompile(`(?m)^\s*module\s+["` + "`" + `]?([^\s"` + "`" + `]+)`)
+var moduleLine = lazyregexp.New(`(?m)^\s*module\s+["` + "`" + `]?([^\s"` + "`" + `]+)`)
 
 // importPath is the module's own path, from its go.mod in the copy, or "".
 func (m module) importPath(top string) string {
@@ -110,7 +111,7 @@ func formatFindings(files []sourceChange) []Finding {
 	return found
 }
 
-var position = regexp.MustCompile(`^(\d+):(\d+): (.*)`)
+var position = lazyregexp.New(`^(\d+):(\d+): (.*)`)
 
 func syntaxError(err error) (int, string) {
 	if m := position.FindStringSubmatch(err.Error()); m != nil {

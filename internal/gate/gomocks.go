@@ -5,9 +5,10 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // mockPackages are libraries whose every call is a mock. Calls of net/http/httptest, iotest or sqlite are not: they
@@ -40,10 +41,10 @@ type mockLines struct {
 }
 
 // mockTypeName matches mockStore, MockStore, storeMock, but neither Mockery nor mocking.
-var mockTypeName = regexp.MustCompile(`^(mock|Mock)([A-Z0-9_].*)?$|[a-z0-9]Mock$`)
+var mockTypeName = lazyregexp.New(`^(mock|Mock)([A-Z0-9_].*)?$|[a-z0-9]Mock$`)
 
 // newMock matches a generated constructor.
-var newMock = regexp.MustCompile(`^[Nn]ewMock[A-Z0-9_]`)
+var newMock = lazyregexp.New(`^[Nn]ewMock[A-Z0-9_]`)
 
 func (m *mockLines) find(file *ast.File) {
 	for _, spec := range file.Imports {
@@ -90,7 +91,7 @@ func (m *mockLines) target(n ast.Node, name string, own bool) {
 	m.targets = append(m.targets, mockTarget{m.fset.Position(n.Pos()).Line, name, own})
 }
 
-var version = regexp.MustCompile(`^v[0-9]+$`)
+var version = lazyregexp.New(`^v[0-9]+$`)
 
 // packageName is the usual name of the package at an import path.
 func packageName(full string) string {

@@ -5,9 +5,10 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // goRun is what "go test -json" told.
@@ -169,7 +170,7 @@ func (r *goRun) end(e goEvent, output string, failedBelow map[[2]string]bool, bu
 	}
 }
 
-var testPlace = regexp.MustCompile(`(?m)^\s*([^\s:()]+\.go):(\d+): ?(.*)$`)
+var testPlace = lazyregexp.New(`(?m)^\s*([^\s:()]+\.go):(\d+): ?(.*)$`)
 
 func tellsSomething(output string) bool {
 	return testPlace.MatchString(output) || strings.Contains(output, "panic:")
@@ -185,7 +186,7 @@ func sortedKeys[V any](m map[string]V) []string {
 }
 
 // frames of the line "goroutine ..." of a panic: a tab, a path, a line.
-var panicFrame = regexp.MustCompile(`(?m)^\t(/.*\.go|[A-Za-z]:.*\.go):(\d+)`)
+var panicFrame = lazyregexp.New(`(?m)^\t(/.*\.go|[A-Za-z]:.*\.go):(\d+)`)
 
 // finding turns a failed test into a place and a text. folder is the package's folder in the tree, or "".
 func (t failedTest) finding(folder string, inTree func(abs string) (string, bool)) Finding {

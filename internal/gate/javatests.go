@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -11,8 +11,8 @@ var (
 	javaTest      = setOf("Test ParameterizedTest RepeatedTest TestFactory TestTemplate Property Theory Example")
 	javaTables    = setOf("ParameterizedTest ValueSource CsvSource MethodSource EnumSource RepeatedTest TestFactory Property Theory DataProvider")
 	javaNever     = setOf("Disabled Ignore")
-	javaSometimes = regexp.MustCompile(`^(Disabled|Enabled)(If|On|For)\w*$`)
-	javaAssertion = regexp.MustCompile(`^(assert|expect|verify|should|andExpect|check|ensure)([A-Z]\w*)?$`)
+	javaSometimes = lazyregexp.New(`^(Disabled|Enabled)(If|On|For)\w*$`)
+	javaAssertion = lazyregexp.New(`^(assert|expect|verify|should|andExpect|check|ensure)([A-Z]\w*)?$`)
 	javaChecks    = setOf("fail failBecauseExceptionWasNotThrown isEqualTo expectNext expectError verifyComplete until untilAsserted statusCode")
 )
 

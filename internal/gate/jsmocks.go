@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -16,11 +16,11 @@ var (
 	jsMockObjects   = setOf("jest vi vitest mock spyOn")
 	jsGlobalObjects = setOf("jest vi sinon")
 	// jsNoMock are methods of those objects that replace no code: clocks, settings, the real module.
-	jsNoMock = regexp.MustCompile(`^(use(Fake|Real)Timers|setSystemTime|getMockedSystemTime|getRealSystemTime|advanceTimers\w*|run(All|Only)\w*|clearAllTimers|getTimerCount|isFakeTimers|setTimeout|setConfig|resetConfig|retryTimes|now|getSeed|timers|waitFor|waitUntil|importActual|requireActual|resetModules|isolateModules\w*|dynamicImportSettled|stubEnv|unstubAllEnvs|replaceProperty|match)$`)
+	jsNoMock = lazyregexp.New(`^(use(Fake|Real)Timers|setSystemTime|getMockedSystemTime|getRealSystemTime|advanceTimers\w*|run(All|Only)\w*|clearAllTimers|getTimerCount|isFakeTimers|setTimeout|setConfig|resetConfig|retryTimes|now|getSeed|timers|waitFor|waitUntil|importActual|requireActual|resetModules|isolateModules\w*|dynamicImportSettled|stubEnv|unstubAllEnvs|replaceProperty|match)$`)
 	// jsMockMethod are methods that only a mock has, and the assertions that question one.
-	jsMockMethod = regexp.MustCompile(`^(mock(Clear|Reset|Restore|Implementation|ImplementationOnce|ReturnThis|ReturnValue|ReturnValueOnce|ResolvedValue|ResolvedValueOnce|RejectedValue|RejectedValueOnce|ThrowValue|ThrowValueOnce|Name)|` +
+	jsMockMethod = lazyregexp.New(`^(mock(Clear|Reset|Restore|Implementation|ImplementationOnce|ReturnThis|ReturnValue|ReturnValueOnce|ResolvedValue|ResolvedValueOnce|RejectedValue|RejectedValueOnce|ThrowValue|ThrowValueOnce|Name)|` +
 		`toHaveBeen(Nth|Last)?Called\w*|toBeCalled\w*|(last|nth)(Called|Returned)With|toHave(Nth|Last)?Returned\w*|toReturn(With|Times)?|toHave(Nth|Last)?Resolved\w*|calledOnceWith\w*|calledWithExactly|callsFake|resolvesArg|yieldsAsync)$`)
-	jsMockState = regexp.MustCompile(`^(calls|results|instances|contexts|lastCall|invocationCallOrder|settledResults|callCount)$`)
+	jsMockState = lazyregexp.New(`^(calls|results|instances|contexts|lastCall|invocationCallOrder|settledResults|callCount)$`)
 	// jsReplaces are methods whose first argument is what is replaced.
 	jsReplaces = setOf("mock doMock unstable_mockModule setMock module mockModule replace replaceEsm spyOn stub spy createStubInstance method mocked createMockFromModule genMockFromModule registerMock proxyquire esmock mockDeep createMock")
 )

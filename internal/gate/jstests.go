@@ -1,10 +1,10 @@
 package gate
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -13,9 +13,9 @@ var (
 	jsGroupWords = setOf("describe context suite xdescribe xcontext xsuite fdescribe fcontext")
 	jsModifiers  = setOf("only skip todo each for concurrent sequential failing fails fixme slow skipIf runIf serial parallel shuffle describe ignore if todoIf test it t")
 	// jsTAsserts are the assertions of ava, tap, tape and QUnit, on the parameter of a test.
-	jsTAsserts = regexp.MustCompile(`^(is|not|deepEqual|notDeepEqual|true|false|truthy|falsy|assert|ok|notOk|throws|throwsAsync|notThrows|notThrowsAsync|doesNotThrow|regex|notRegex|like|snapshot|matchSnapshot|equal|equals|notEqual|same|notSame|strictSame|strictNotSame|strictEqual|notStrictEqual|propEqual|match|matchOnly|has|hasStrict|rejects|resolves|resolveMatch|isA|fail|step|verifySteps|error|ifError|type)$`)
-	jsHelper   = regexp.MustCompile(`^(assert|expect|verify|check|ensure|must|should)([A-Z_]\w*)?$`)
-	jsQueries  = regexp.MustCompile(`^((get|find)(All)?By[A-Z]\w*|waitFor\w*)$`)
+	jsTAsserts = lazyregexp.New(`^(is|not|deepEqual|notDeepEqual|true|false|truthy|falsy|assert|ok|notOk|throws|throwsAsync|notThrows|notThrowsAsync|doesNotThrow|regex|notRegex|like|snapshot|matchSnapshot|equal|equals|notEqual|same|notSame|strictSame|strictNotSame|strictEqual|notStrictEqual|propEqual|match|matchOnly|has|hasStrict|rejects|resolves|resolveMatch|isA|fail|step|verifySteps|error|ifError|type)$`)
+	jsHelper   = lazyregexp.New(`^(assert|expect|verify|check|ensure|must|should)([A-Z_]\w*)?$`)
+	jsQueries  = lazyregexp.New(`^((get|find)(All)?By[A-Z]\w*|waitFor\w*)$`)
 	chaiLast   = setOf("true false null undefined ok empty exist NaN arguments finite extensible sealed frozen called notCalled calledOnce calledTwice calledThrice rejected fulfilled")
 )
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,6 +15,7 @@ import (
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/glob"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // L0 keeps a requirement's work away from what judges it, and rubbish and secrets out of the history.
@@ -118,7 +118,7 @@ const (
 func isFile(mode string) bool { return mode == "100644" || mode == "100755" }
 
 var (
-	gitHooks = regexp.MustCompile(`(^|/)(hooks|\.githooks|\.git-hooks|git-hooks)/(pre-commit|pre-merge-commit|prepare-commit-msg|commit-msg|post-commit|pre-rebase|post-checkout|post-merge|pre-push|post-rewrite|pre-auto-gc|applypatch-msg|pre-applypatch|post-applypatch)$`)
+	gitHooks = lazyregexp.New(`(^|/)(hooks|\.githooks|\.git-hooks|git-hooks)/(pre-commit|pre-merge-commit|prepare-commit-msg|commit-msg|post-commit|pre-rebase|post-checkout|post-merge|pre-push|post-rewrite|pre-auto-gc|applypatch-msg|pre-applypatch|post-applypatch)$`)
 	// Tools that install or run hooks.
 	hookFiles = []string{"/.husky/", ".pre-commit-config.yaml", ".pre-commit-hooks.yaml", "/lefthook.yml", "/lefthook.yaml", "/.lefthook.yml", "/.lefthook/", "/.overcommit.yml"}
 	// The configuration of tools that L1 to L3 may run.
@@ -322,8 +322,8 @@ func (j *judge) inspect(ctx context.Context, files []diffstat.File) ([]Finding, 
 }
 
 var (
-	keyBegin = regexp.MustCompile(`^-----BEGIN (RSA |EC |DSA |OPENSSH |ENCRYPTED )?PRIVATE KEY-----\s*$|^-----BEGIN PGP PRIVATE KEY BLOCK-----\s*$`)
-	keyBody  = regexp.MustCompile(`^[A-Za-z0-9+/=]{32,}\s*$|^(Proc-Type|DEK-Info|Version|Comment): `)
+	keyBegin = lazyregexp.New(`^-----BEGIN (RSA |EC |DSA |OPENSSH |ENCRYPTED )?PRIVATE KEY-----\s*$|^-----BEGIN PGP PRIVATE KEY BLOCK-----\s*$`)
+	keyBody  = lazyregexp.New(`^[A-Za-z0-9+/=]{32,}\s*$|^(Proc-Type|DEK-Info|Version|Comment): `)
 )
 
 // privateKey gives the line at which a private key begins, or 0. The words alone, as in a program that looks for

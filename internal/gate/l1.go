@@ -19,6 +19,9 @@ const staticVersion = 1
 func (j *judge) staticKey(part, tree, base string) inputs {
 	g := j.Config.Gate
 	in := inputs{Layer: part, Version: staticVersion, Tree: tree, Base: base, Settings: []any{lines(g.Typecheck), lines(g.Lint), g.TestGlobs, g.IgnoreGlobs, g.Timeout}}
+	if base != "" {
+		in.Others = j.Others
+	}
 	programs := [][]string{{"go"}}
 	for _, c := range slices.Concat(g.Typecheck, g.Lint) {
 		programs = append(programs, c.Args)
@@ -80,7 +83,7 @@ func (j *judge) types(ctx context.Context) (Layer, error) {
 	old := 0
 	key := whole
 	if slices.ContainsFunc(found, func(f Finding) bool { return f.Path != "" }) && j.baseTree != j.Tree {
-		before, err := j.baselineFindings(ctx, "L1 types on the baseline", typecheck)
+		before, err := j.findingsBefore(ctx, "L1 types on the baseline", typecheck)
 		if err != nil {
 			return Layer{}, err
 		}
@@ -140,7 +143,7 @@ func (j *judge) lint(ctx context.Context) (Layer, error) {
 		mine := slices.DeleteFunc(slices.Clone(all), func(f Finding) bool { return f.Path != "" && !isChanged[f.Path] })
 		elsewhere = len(all) - len(mine)
 		if slices.ContainsFunc(mine, func(f Finding) bool { return f.Path != "" }) && j.baseTree != j.Tree {
-			before, err := j.baselineFindings(ctx, "L1 lint on the baseline", lint)
+			before, err := j.findingsBefore(ctx, "L1 lint on the baseline", lint)
 			if err != nil {
 				return Layer{}, err
 			}
@@ -208,18 +211,38 @@ func (j *judge) findingsOn(ctx context.Context, tree string, steps []Step) (foun
 	return distinct(found), log.Name(), nil
 }
 
-// baselineFindings are what the same kind of step says of the baseline. A baseline on which the tools give no answer
-// has no findings that could excuse new ones.
-func (j *judge) baselineFindings(ctx context.Context, name string, k kind) ([]Finding, error) {
-	key := j.staticKey(name, j.baseTree, "").key()
+// findingsBefore are what the same kind of step says of the baseline, and of the other parents of a merge.
+func (j *judge) findingsBefore(ctx context.Context, name string, k kind) ([]Finding, error) {
+	all, err := j.baselineFindings(ctx, name, k, j.baseTree)
+	for _, other := range j.Others {
+		if err != nil {
+			break
+		}
+		var tree string
+		if tree, err = j.Repo.Tree(ctx, other); err != nil {
+			break
+		}
+		var more []Finding
+		more, err = j.baselineFindings(ctx, name, k, tree)
+		// What both have is there once.
+		fresh, _ := without(more, all)
+		all = append(slices.Clip(all), fresh...)
+	}
+	return all, err
+}
+
+// baselineFindings are what the same kind of step says of a tree that was there before. One on which the tools give no
+// answer has no findings that could excuse new ones.
+func (j *judge) baselineFindings(ctx context.Context, name string, k kind, tree string) ([]Finding, error) {
+	key := j.staticKey(name, tree, "").key()
 	if e, ok := j.cache.read(key); ok {
 		return e.Old, nil
 	}
-	p, err := j.plan(ctx, j.baseTree)
+	p, err := j.plan(ctx, tree)
 	if err != nil {
 		return nil, err
 	}
-	found, _, err := j.findingsOn(ctx, j.baseTree, p.of(k))
+	found, _, err := j.findingsOn(ctx, tree, p.of(k))
 	if _, ok := errors.AsType[*errTool](err); ok {
 		return nil, nil
 	}
@@ -227,7 +250,7 @@ func (j *judge) baselineFindings(ctx context.Context, name string, k kind) ([]Fi
 		return nil, err
 	}
 	// That it cannot be kept costs time later and nothing else.
-	_ = j.cache.write(CacheEntry{Key: key, Name: name, Tree: j.baseTree, Old: found})
+	_ = j.cache.write(CacheEntry{Key: key, Name: name, Tree: tree, Old: found})
 	return found, nil
 }
 

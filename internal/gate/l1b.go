@@ -11,11 +11,11 @@ import (
 
 // L1b holds the added lines to the share of tests among them. It counts in integers.
 
-const ratioVersion = 1
+const ratioVersion = 2
 
 func (j *judge) ratioKey() inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs, j.merge}}
+	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.NoTestRequired}
 	}
@@ -32,13 +32,13 @@ func (j *judge) ratio(ctx context.Context) (Layer, error) {
 	l := Layer{Result: Pass, Share: &Share{Part: test, Whole: test + implementation}, Notes: leftOut(sums)}
 	want := j.Config.Gate.TestRatio
 	switch {
-	case j.merge:
-		l.Result, l.Summary, l.Share = NotApplicable, "a merge: its lines were measured where they were written", nil
-		return l, nil
 	case l.Share.Whole == 0:
 		return j.noLines(stat, l), nil
 	}
 	l.Summary = fmt.Sprintf("%d of %d added lines are tests (%s %%)", l.Share.Part, l.Share.Whole, l.Share.Percent())
+	if len(j.Others) > 0 {
+		l.Summary = fmt.Sprintf("a merge: %d of %d lines that no side has are tests (%s %%)", l.Share.Part, l.Share.Whole, l.Share.Percent())
+	}
 	if l.Share.AtLeast(want) {
 		return l, nil
 	}
@@ -67,6 +67,10 @@ func adviceForRatio(test, implementation, want int) string {
 // noLines judges a change that adds neither test nor implementation.
 func (j *judge) noLines(stat *diffstat.Stat, l Layer) Layer {
 	l.Share = nil
+	if len(j.Others) > 0 {
+		l.Result, l.Summary = NotApplicable, "a merge: each added line of code is one of its sides'"
+		return l
+	}
 	if j.Requirement == nil {
 		l.Result, l.Summary = NotApplicable, whyNoLines(stat)
 		return l

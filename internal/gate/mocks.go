@@ -35,7 +35,7 @@ type mockTarget struct {
 
 func (j *judge) mocksKey() inputs {
 	g := j.Config.Gate
-	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.MockBoundary, g.TestGlobs, g.IgnoreGlobs}}
+	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.MockBoundary, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 }
 
 func (j *judge) mocks(ctx context.Context) (Layer, error) {
@@ -118,7 +118,7 @@ func (j *judge) ownPackages(ctx context.Context, t *mockedFile) error {
 
 // isInside reports whether a file's tests lie inside a source file (Rust), so that only those lines count.
 func (j *judge) isInside(name string) bool {
-	class, _ := j.classifier().ByName(name)
+	class, _ := classifier(j.Config, j.agreed).ByName(name) // changed has looked for the contract
 	return class == diffstat.Implementation
 }
 

@@ -66,6 +66,26 @@ func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([
 	return p.steps, nil
 }
 
+// Tools are the programs that the commands for a tree begin with, each once.
+func Tools(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]string, error) {
+	steps, err := Plan(ctx, repo, c, tree)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, s := range steps {
+		if len(s.Args) == 0 {
+			continue // by the gate itself
+		}
+		for _, name := range programsOf(s.Args) {
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names, nil
+}
+
 // plan is made once for each tree.
 func (j *judge) plan(ctx context.Context, tree string) (*plan, error) {
 	if p := j.plans[tree]; p != nil {

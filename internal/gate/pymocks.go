@@ -1,9 +1,9 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -13,7 +13,7 @@ var (
 	// pyFixtures are parameters by which pytest hands a test its mocks.
 	pyFixtures = setOf("mocker class_mocker module_mocker package_mocker session_mocker requests_mock httpx_mock respx_mock aioresponses")
 	// pyAsserts are methods that only mocks have.
-	pyAsserts  = regexp.MustCompile(`^assert_(called|called_once|called_with|called_once_with|any_call|has_calls|not_called|awaited\w*|any_await|has_awaits|not_awaited)$`)
+	pyAsserts  = lazyregexp.New(`^assert_(called|called_once|called_with|called_once_with|any_call|has_calls|not_called|awaited\w*|any_await|has_awaits|not_awaited)$`)
 	pySettings = setOf("return_value side_effect")
 	pyState    = setOf("call_count call_args call_args_list mock_calls method_calls await_count await_args")
 	// pyReplaces are calls whose first argument is what is replaced; of the keywords spec and autospec too.

@@ -2,18 +2,18 @@ package gate
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"ralph-loop/internal/glob"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
 var (
 	pyCollected  = []string{"test*.py", "*_test.py", "*_tests.py"}
-	pyHelper     = regexp.MustCompile(`^_?(assert|expect|verify|check|ensure)(_\w+|[A-Z]\w*)?$`)
-	pyAssertion  = regexp.MustCompile(`^assert(_\w+|[A-Z]\w*)$`)
+	pyHelper     = lazyregexp.New(`^_?(assert|expect|verify|check|ensure)(_\w+|[A-Z]\w*)?$`)
+	pyAssertion  = lazyregexp.New(`^assert(_\w+|[A-Z]\w*)$`)
 	pySkipping   = setOf("skip skipTest xfail importorskip SkipTest")
 	pyDecorators = map[string]bool{"skip": true, "xfail": true, "expectedFailure": true, "skipif": false, "skipIf": false, "skipUnless": false} // and whether always
 )

@@ -7,10 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"ralph-loop/internal/glob"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // tally is what a test command of the project's own said about its tests, in whatever form it said it.
@@ -23,12 +23,12 @@ type tally struct {
 }
 
 var (
-	tapPlan    = regexp.MustCompile(`^1\.\.(\d+)(\s*#.*)?$`)
-	tapLine    = regexp.MustCompile(`^(not )?ok\b(?:[ \t]+(\d+))?[ \t]*(?:-[ \t]*)?(.*)$`)
-	tapSkip    = regexp.MustCompile(`(?i)#\s*skip`)
-	tapTodo    = regexp.MustCompile(`(?i)#\s*todo`)
-	goPackage  = regexp.MustCompile(`^ok  \t\S+\t(\(cached\)|[0-9.]+s)`)
-	goTestLine = regexp.MustCompile(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
+	tapPlan    = lazyregexp.New(`^1\.\.(\d+)(\s*#.*)?$`)
+	tapLine    = lazyregexp.New(`^(not )?ok\b(?:[ \t]+(\d+))?[ \t]*(?:-[ \t]*)?(.*)$`)
+	tapSkip    = lazyregexp.New(`(?i)#\s*skip`)
+	tapTodo    = lazyregexp.New(`(?i)#\s*todo`)
+	goPackage  = lazyregexp.New(`^ok  \t\S+\t(\(cached\)|[0-9.]+s)`)
+	goTestLine = lazyregexp.New(`^\s*--- (PASS|FAIL|SKIP): (\S+) \(`)
 )
 
 // tallyOutput recognises TAP and the two forms of go test in what a command printed. Words in prose are no sign of a

@@ -16,6 +16,7 @@ import (
 	"ralph-loop/internal/nearest"
 	"ralph-loop/internal/snapshot"
 	"ralph-loop/internal/spec"
+	"ralph-loop/internal/testinfra"
 )
 
 // Request is what the gate is asked.
@@ -24,6 +25,7 @@ type Request struct {
 	Environ     []string          // the caller's; tools see what run.Environment leaves of it
 	Config      *config.Config    // in force: the baseline's while a requirement is in progress, else the tree's
 	Base        string            // a commit, or the empty tree
+	Others      []string          // further bases, the other parents of a merge: what one of them has is not new
 	Tree        string            // the tree to judge
 	Requirement *spec.Requirement // in progress, or nil on a person's commit
 	Only        []string          // names of Layers; none: all
@@ -38,10 +40,11 @@ type Request struct {
 type judge struct {
 	Request
 	baseTree string
-	merge    bool // the commit in the making is a merge
 	cache    *cache
 	stat     *diffstat.Stat
-	plans    map[string]*plan // by tree
+	agreed   *testinfra.Contract // nil: none, or not looked for
+	looked   bool                // for agreed
+	plans    map[string]*plan    // by tree
 	copied   *snapshot.Copy
 	tested   map[string]*testRun // by tree
 	logs     map[string]bool     // logs begun in this run
@@ -57,11 +60,10 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the baseline's tree: %w", err)
 	}
-	j := &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now),
-		merge: req.Requirement == nil && isMerge(req.Repo), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}
+	j := &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}
 	defer j.close()
 
-	v := &Verdict{Version: 1, Base: req.Base, Tree: req.Tree, Layers: []Layer{}}
+	v := &Verdict{Version: 1, Base: req.Base, Others: req.Others, Tree: req.Tree, Layers: []Layer{}}
 	if req.Requirement != nil {
 		v.Requirement = req.Requirement.ID
 	}
@@ -116,6 +118,8 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.remembered(ctx, j.mocksKey(), j.mocks)
 	case "integrity":
 		return j.remembered(ctx, j.integrityKey(), j.integrity)
+	case "infra":
+		return j.remembered(ctx, j.infraKey(), j.infra)
 	case "L1":
 		return j.static(ctx)
 	case "L2":
@@ -128,6 +132,9 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 
 // remembered answers from the cache, else computes the answer and keeps it if it may be kept.
 func (j *judge) remembered(ctx context.Context, in inputs, compute func(context.Context) (Layer, error)) (Layer, error) {
+	if in.Base != "" {
+		in.Others = j.Others
+	}
 	key := in.key()
 	if l, ok := j.cache.get(key); ok {
 		return l, nil
@@ -144,16 +151,16 @@ func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
 	if j.stat != nil {
 		return j.stat, nil
 	}
-	stat, err := diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, j.classifier())
+	contract, err := j.contract(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stat, err := diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, classifier(j.Config, contract), j.Others...)
 	if err != nil {
 		return nil, err
 	}
 	j.stat = stat
 	return stat, nil
-}
-
-func (j *judge) classifier() *diffstat.Classifier {
-	return &diffstat.Classifier{TestGlobs: j.Config.Gate.TestGlobs, IgnoreGlobs: j.Config.Gate.IgnoreGlobs}
 }
 
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.

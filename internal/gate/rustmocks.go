@@ -1,15 +1,15 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
 var (
-	rustMockType    = regexp.MustCompile(`^Mock[A-Z]\w*$`)
-	rustExpectation = regexp.MustCompile(`^expect_\w+$`)
+	rustMockType    = lazyregexp.New(`^Mock[A-Z]\w*$`)
+	rustExpectation = lazyregexp.New(`^expect_\w+$`)
 	// rustMockCrates are crates of which every call mocks.
 	rustMockCrates     = setOf("mockall mockall_double mockito wiremock httpmock faux mry unimock")
 	rustMockAttributes = setOf("automock double faux unimock mry")

@@ -1,15 +1,15 @@
 package gate
 
 import (
-	"regexp"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
 var (
-	rustTest      = regexp.MustCompile(`^([a-zA-Z_]\w*::)*(test|rstest|test_case|quickcheck|wasm_bindgen_test|test_matrix|parameterized|googletest|gtest|case)(\(|$)`)
-	rustAssertion = regexp.MustCompile(`^(debug_|prop_|soft_)?(assert|check|verify|expect|ensure)(_\w+)?$`)
+	rustTest      = lazyregexp.New(`^([a-zA-Z_]\w*::)*(test|rstest|test_case|quickcheck|wasm_bindgen_test|test_matrix|parameterized|googletest|gtest|case)(\(|$)`)
+	rustAssertion = lazyregexp.New(`^(debug_|prop_|soft_)?(assert|check|verify|expect|ensure)(_\w+)?$`)
 	rustUnwraps   = setOf("unwrap expect unwrap_err expect_err unwrap_none expect_none")
 )
 

@@ -2,10 +2,10 @@ package gate
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -71,19 +71,19 @@ func readTests(name string, src []byte, class *diffstat.Classifier) (*testFile, 
 }
 
 // suppressing matches the comments that tell a checker to look away.
-var suppressing = map[source.Language]*regexp.Regexp{
-	source.Go:         regexp.MustCompile(`^//\s*(nolint\b|lint:(file-)?ignore\b|revive:disable|exhaustive:ignore|errcheck:ignore|coverage:ignore|golangci-lint:ignore|#nosec\b)|#nosec\b`),
-	source.JavaScript: regexp.MustCompile(`^(//|/\*)[\s*]*(@ts-(ignore|expect-error|nocheck)\b|eslint-disable|tslint:disable|biome-ignore|oxlint-disable|deno-lint-ignore|deno-coverage-ignore|jshint\s+ignore|(istanbul|c8|v8)\s+ignore|node:coverage\s+(ignore|disable)|\$Flow(FixMe|Ignore|Issue|ExpectedError)\b|stryker\s+disable|sonar-ignore|NOSONAR\b)`),
-	source.Python:     regexp.MustCompile(`(?i)#\s*(noqa\b|type:\s*ignore|pragma:\s*no\s*(cover|branch)|pylint:\s*(disable|skip-file)|mypy:\s*(ignore-errors|disable-error-code)|pyright:\s*(ignore|basic|off)|pyre-(ignore|fixme)|ruff:\s*noqa|flake8:\s*noqa|nosec\b|NOSONAR\b|bandit:\s*skip|lgtm\b)`),
-	source.Rust:       regexp.MustCompile(`^(//|/\*)[\s*/!]*(LCOV_EXCL_|GRCOV_|grcov-excl|tarpaulin:|cov:excl|NOSONAR\b|nosemgrep\b)`),
-	source.Java:       regexp.MustCompile(`^(//|/\*)[\s*]*(NOSONAR\b|NOPMD\b|NOCHECKSTYLE\b|CHECKSTYLE[:.]\s*(OFF|SUPPRESS)|noinspection\b|CPD-OFF|LCOV_EXCL_|@?formatter-off-pmd)`),
+var suppressing = map[source.Language]*lazyregexp.Regexp{
+	source.Go:         lazyregexp.New(`^//\s*(nolint\b|lint:(file-)?ignore\b|revive:disable|exhaustive:ignore|errcheck:ignore|coverage:ignore|golangci-lint:ignore|#nosec\b)|#nosec\b`),
+	source.JavaScript: lazyregexp.New(`^(//|/\*)[\s*]*(@ts-(ignore|expect-error|nocheck)\b|eslint-disable|tslint:disable|biome-ignore|oxlint-disable|deno-lint-ignore|deno-coverage-ignore|jshint\s+ignore|(istanbul|c8|v8)\s+ignore|node:coverage\s+(ignore|disable)|\$Flow(FixMe|Ignore|Issue|ExpectedError)\b|stryker\s+disable|sonar-ignore|NOSONAR\b)`),
+	source.Python:     lazyregexp.New(`(?i)#\s*(noqa\b|type:\s*ignore|pragma:\s*no\s*(cover|branch)|pylint:\s*(disable|skip-file)|mypy:\s*(ignore-errors|disable-error-code)|pyright:\s*(ignore|basic|off)|pyre-(ignore|fixme)|ruff:\s*noqa|flake8:\s*noqa|nosec\b|NOSONAR\b|bandit:\s*skip|lgtm\b)`),
+	source.Rust:       lazyregexp.New(`^(//|/\*)[\s*/!]*(LCOV_EXCL_|GRCOV_|grcov-excl|tarpaulin:|cov:excl|NOSONAR\b|nosemgrep\b)`),
+	source.Java:       lazyregexp.New(`^(//|/\*)[\s*]*(NOSONAR\b|NOPMD\b|NOCHECKSTYLE\b|CHECKSTYLE[:.]\s*(OFF|SUPPRESS)|noinspection\b|CPD-OFF|LCOV_EXCL_|@?formatter-off-pmd)`),
 }
 
 // quieting matches the annotations and attributes that do the same, up to their end.
-var quieting = map[source.Language]*regexp.Regexp{
-	source.Python: regexp.MustCompile(`^(typing\.)?no_type_check(_decorator)?$`),
-	source.Rust:   regexp.MustCompile(`^(allow|expect)\(|^cfg_attr\(.*\b(allow|expect|coverage|no_coverage)\b|^coverage\(off\)|^no_coverage$|^cfg\(not\((tarpaulin|coverage)|^mutants::skip|^(allow|expect)$`),
-	source.Java:   regexp.MustCompile(`^(SuppressWarnings|SuppressFBWarnings|SuppressLint|(javax\.annotation(\.processing)?\.|jakarta\.annotation\.)?Generated|ExcludeFromJacocoGeneratedReport|DoNotMutate)\b`),
+var quieting = map[source.Language]*lazyregexp.Regexp{
+	source.Python: lazyregexp.New(`^(typing\.)?no_type_check(_decorator)?$`),
+	source.Rust:   lazyregexp.New(`^(allow|expect)\(|^cfg_attr\(.*\b(allow|expect|coverage|no_coverage)\b|^coverage\(off\)|^no_coverage$|^cfg\(not\((tarpaulin|coverage)|^mutants::skip|^(allow|expect)$`),
+	source.Java:   lazyregexp.New(`^(SuppressWarnings|SuppressFBWarnings|SuppressLint|(javax\.annotation(\.processing)?\.|jakarta\.annotation\.)?Generated|ExcludeFromJacocoGeneratedReport|DoNotMutate)\b`),
 }
 
 // suppressions marks what keeps checkers quiet.

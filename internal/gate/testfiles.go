@@ -17,7 +17,7 @@ const integrityVersion = 3
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: "integrity", Version: integrityVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestGlobs, g.IgnoreGlobs}}
+	in := inputs{Layer: "integrity", Version: integrityVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.Allow}
 	}
@@ -35,7 +35,7 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 		return Layer{Result: NotApplicable, Summary: "no source file that can be read for tests is changed"}, nil
 	}
 	l := Layer{Result: Pass, Summary: "no test is weaker than before"}
-	found := integrityFindings(files, j.classifier())
+	found := integrityFindings(files, classifier(j.Config, j.agreed))
 	if j.Requirement == nil {
 		left := withoutJustified(found, files)
 		if n := len(found) - len(left); n > 0 {

@@ -2,10 +2,10 @@ package gate
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"ralph-loop/internal/config"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/plain"
 )
 
@@ -27,7 +27,7 @@ func lines(commands []config.Command) []string {
 }
 
 // escapes are the sequences by which programs colour and move text on a terminal.
-var escapes = regexp.MustCompile(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
+var escapes = lazyregexp.New(`\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)?|[@-Z\\-_])`)
 
 // clean makes a tool's text fit to be shown and kept: no colours, plain line ends, valid UTF-8.
 func clean(s string) string {

@@ -16,9 +16,10 @@ import (
 
 // Trees are what the gate compares.
 type Trees struct {
-	Base   string // a commit, or the empty tree before the first one
-	Tree   string // what would be committed
-	Staged bool   // the index differs from HEAD; otherwise HEAD's own tree is judged
+	Base   string   // a commit, or the empty tree before the first one
+	Others []string // the other parents of a merge in the making: what they have is not new either
+	Tree   string   // what would be committed
+	Staged bool     // the index differs from HEAD; otherwise HEAD's own tree is judged
 }
 
 const deepen = "fetch the whole history: git fetch --unshallow (in CI: fetch-depth: 0)"
@@ -47,18 +48,24 @@ func FindTrees(ctx context.Context, repo *git.Repo, base string, inTheMaking boo
 		}
 		t.Staged = headTree != tree
 	}
+	if base == "" && head != "" {
+		if t.Others, err = repo.MergeHeads(ctx); err != nil {
+			return Trees{}, err
+		}
+	}
 	switch {
 	case base != "":
-		t.Base, err = namedBase(ctx, repo, base)
+		t.Base, err = NamedBase(ctx, repo, base)
 	case head == "":
 		t.Base, err = repo.EmptyTree(ctx)
-	case !t.Staged && !inTheMaking:
+	case !t.Staged && !inTheMaking && len(t.Others) == 0:
 		t.Base, err = branchPoint(ctx, repo, head)
 	}
 	return t, err
 }
 
-func namedBase(ctx context.Context, repo *git.Repo, rev string) (string, error) {
+// NamedBase is the commit that a person named to measure against.
+func NamedBase(ctx context.Context, repo *git.Repo, rev string) (string, error) {
 	commit, err := repo.Commit(ctx, rev)
 	if err != nil || commit != "" {
 		return commit, err
@@ -110,12 +117,6 @@ func branchPoint(ctx context.Context, repo *git.Repo, head string) (string, erro
 func isShallow(ctx context.Context, repo *git.Repo) bool {
 	answer, err := repo.Line(ctx, "rev-parse", "--is-shallow-repository")
 	return err == nil && answer == "true"
-}
-
-// isMerge reports whether the commit in the making has more than one parent.
-func isMerge(repo *git.Repo) bool {
-	_, err := os.Stat(filepath.Join(repo.GitDir, "MERGE_HEAD"))
-	return err == nil
 }
 
 // ReadConfig is the ralph.yaml that a tree is judged by. While a requirement is in progress from is the baseline, so that

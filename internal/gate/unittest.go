@@ -2,14 +2,15 @@ package gate
 
 import (
 	"io"
-	"regexp"
 	"strings"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 var (
-	unittestRan     = regexp.MustCompile(`^Ran (\d+) tests? in [0-9.]+s$`)
-	unittestVerdict = regexp.MustCompile(`^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$`)
-	unittestFailed  = regexp.MustCompile(`^(?:FAIL|ERROR): \S.*$`)
+	unittestRan     = lazyregexp.New(`^Ran (\d+) tests? in [0-9.]+s$`)
+	unittestVerdict = lazyregexp.New(`^(?:OK|FAILED|NO TESTS RAN)(?: \((.*)\))?$`)
+	unittestFailed  = lazyregexp.New(`^(?:FAIL|ERROR): \S.*$`)
 )
 
 // tallyUnittest recognises what Python's unittest prints on stderr: for each failure a heading between two rules, and

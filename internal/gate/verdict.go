@@ -23,7 +23,7 @@ const (
 )
 
 // Layers are the names of all layers in the order in which they run: the cheap ones first.
-var Layers = []string{"L0", "L1b", "mocks", "integrity", "L1", "L2", "L3"}
+var Layers = []string{"L0", "L1b", "mocks", "integrity", "infra", "L1", "L2", "L3"}
 
 // Finding is one thing that a layer holds against the tree.
 type Finding struct {
@@ -90,12 +90,13 @@ type Layer struct {
 
 // Verdict is the gate's answer for one tree.
 type Verdict struct {
-	Version     int     `json:"version"` // of this object's form
-	Base        string  `json:"base"`    // commit, or the empty tree
-	Tree        string  `json:"tree"`
-	Requirement string  `json:"requirement,omitempty"` // the one in progress
-	Result      Result  `json:"result"`                // pass, fail or error
-	Layers      []Layer `json:"layers"`
+	Version     int      `json:"version"`               // of this object's form
+	Base        string   `json:"base"`                  // commit, or the empty tree
+	Others      []string `json:"other_bases,omitempty"` // the other parents of a merge
+	Tree        string   `json:"tree"`
+	Requirement string   `json:"requirement,omitempty"` // the one in progress
+	Result      Result   `json:"result"`                // pass, fail or error
+	Layers      []Layer  `json:"layers"`
 }
 
 // Layer is the layer of that name, or nil if it did not run.

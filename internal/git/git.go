@@ -4,6 +4,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
 )
 
@@ -30,7 +32,9 @@ type Repo struct {
 	Index     string // the index that is meant: a hook's GIT_INDEX_FILE, else the worktree's own
 	Prefix    string // where in the worktree we were started, with a slash at the end; "" at the top
 
-	environ []string
+	environ  []string
+	objects  *lookup
+	patience time.Duration // how long one call may take; 0: Limit
 }
 
 // Error is a call of git that ended with a code other than 0.
@@ -50,10 +54,26 @@ func (e *Error) Error() string {
 
 // verb is the command among git's arguments, behind the settings.
 func verb(args []string) string {
-	for len(args) > 2 && args[0] == "-c" {
-		args = args[2:]
+	for len(args) > 1 && strings.HasPrefix(args[0], "-") {
+		if args[0] == "-c" {
+			args = args[1:]
+		}
+		args = args[1:]
 	}
 	return args[0]
+}
+
+// changes reports whether a call changes a ref, an index, the files or the object database.
+func changes(args []string) bool {
+	switch verb(args) {
+	case "add", "checkout-index", "commit", "commit-tree", "mktree", "read-tree", "update-index", "update-ref", "write-tree":
+		return true
+	case "symbolic-ref":
+		return slices.Contains(args, "-m")
+	case "hash-object":
+		return slices.Contains(args, "-w")
+	}
+	return false
 }
 
 // CodeOf is the exit code of the call of git that err comes from, 0 for nil, -1 for any other error.
@@ -90,6 +110,7 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
+	r.objects = &lookup{repo: r}
 	return r, nil
 }
 
@@ -155,6 +176,13 @@ func (r *Repo) With(env ...string) *Repo {
 	return &other
 }
 
+// Patient is the same worktree with another limit than Limit for each call, for those that run the user's programs.
+func (r *Repo) Patient(limit time.Duration) *Repo {
+	other := *r
+	other.patience = limit
+	return &other
+}
+
 // fixed are the settings that no configuration of the user's may change under our plumbing.
 var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
@@ -190,7 +218,8 @@ func (s *shared) Write(p []byte) (int, error) {
 }
 
 func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out, alsoStderr io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	limit := cmp.Or(r.patience, Limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", argv...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = r.Top, env, stdin, out
@@ -204,6 +233,9 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 		cmd.Stderr = io.MultiWriter(&stderr, alsoStderr)
 	}
 	err := cmd.Run()
+	if changes(name) {
+		failpoint.Step("git " + verb(name))
+	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil
 	}
@@ -212,7 +244,7 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	}
 	if ctx.Err() != nil {
 		if context.Cause(ctx) == context.DeadlineExceeded {
-			return fmt.Errorf("git %s: %w after %s", verb(name), context.DeadlineExceeded, Limit)
+			return fmt.Errorf("git %s was ended after %s: %w", verb(name), limit, context.DeadlineExceeded)
 		}
 		return context.Cause(ctx)
 	}

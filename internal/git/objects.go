@@ -32,6 +32,9 @@ func (r *Repo) Commit(ctx context.Context, rev string) (string, error) {
 }
 
 func (r *Repo) commit(ctx context.Context, rev string) (string, error) {
+	if o, ok, err := r.objects.ask(ctx, rev+"^{commit}"); ok || err != nil {
+		return o.hash, err
+	}
 	hash, err := r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{commit}")
 	if CodeOf(err) > 0 {
 		return "", nil
@@ -50,6 +53,9 @@ func (r *Repo) Branch(ctx context.Context) (string, error) {
 
 // Tree is the hash of the tree that rev names.
 func (r *Repo) Tree(ctx context.Context, rev string) (string, error) {
+	if o, ok, err := r.objects.ask(ctx, rev+"^{tree}"); ok || err != nil {
+		return o.hash, err
+	}
 	return r.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", rev+"^{tree}")
 }
 
@@ -86,6 +92,9 @@ func (r *Repo) File(ctx context.Context, rev, path string) (data []byte, ok bool
 	if rev == "" {
 		return nil, false, nil
 	}
+	if o, found, err := r.objects.ask(ctx, rev+":"+path); err != nil || found && o.kind == "blob" {
+		return o.data, err == nil, err
+	}
 	out, err := r.Output(ctx, "ls-tree", "-z", "--full-tree", rev, "--", path)
 	if err != nil {
 		return nil, false, err
@@ -107,6 +116,9 @@ func (r *Repo) Store(ctx context.Context, data []byte) (string, error) {
 
 // IsAncestor reports whether commit a is b or one of b's ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
+	if commit, err := r.commit(ctx, b); err != nil || commit != "" && commit == a {
+		return err == nil, err
+	}
 	_, err := r.Output(ctx, "merge-base", "--is-ancestor", a, b)
 	if CodeOf(err) == 1 {
 		return false, nil
@@ -124,37 +136,39 @@ func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
 	return err
 }
 
-// Refs are all refs below the given prefixes (none: all) with what they point to.
-func (r *Repo) Refs(ctx context.Context, prefixes ...string) (map[string]string, error) {
-	out, err := r.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)"}, prefixes...)...)
-	if err != nil {
-		return nil, err
-	}
-	refs := map[string]string{}
-	for line := range strings.Lines(string(out)) {
-		hash, ref, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-		refs[ref] = hash
-	}
-	return refs, nil
+// Refs are refs as they stand at one moment.
+type Refs struct {
+	Hash      map[string]string // by full name: what it points to
+	Symbolic  map[string]bool   // the names that point to another ref
+	Branch    string            // the one that HEAD points to; "" if HEAD is detached
+	Elsewhere map[string]bool   // other branches, by full names, that the repository's other worktrees have checked out
 }
 
-// OtherBranches are the branches, by their full names, that the repository's other worktrees have checked out.
-func (r *Repo) OtherBranches(ctx context.Context) (map[string]bool, error) {
-	out, err := r.Output(ctx, "worktree", "list", "--porcelain")
+// Refs finds all refs below the given prefixes (none: all) in one call.
+func (r *Repo) Refs(ctx context.Context, prefixes ...string) (*Refs, error) {
+	out, err := r.Output(ctx, append([]string{"for-each-ref", "--format=%(objectname) %(refname)%00%(symref)%00%(HEAD)%00%(worktreepath)%00"}, prefixes...)...)
 	if err != nil {
 		return nil, err
 	}
-	own, err := r.Branch(ctx)
-	if err != nil {
-		return nil, err
-	}
-	branches := map[string]bool{}
-	for line := range strings.Lines(string(out)) {
-		if ref, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "branch "); ok && ref != own {
-			branches[ref] = true
+	refs := &Refs{Hash: map[string]string{}, Symbolic: map[string]bool{}, Elsewhere: map[string]bool{}}
+	fields := strings.Split(string(out), "\x00") // a worktree's path may hold a newline
+	for ; len(fields) > 4; fields = fields[4:] {
+		hash, ref, _ := strings.Cut(strings.TrimPrefix(fields[0], "\n"), " ")
+		refs.Hash[ref] = hash
+		switch {
+		case fields[2] == "*":
+			refs.Branch = ref
+		case fields[3] != "":
+			refs.Elsewhere[ref] = true
+		}
+		if fields[1] != "" {
+			refs.Symbolic[ref] = true
 		}
 	}
-	return branches, nil
+	if refs.Branch == "" { // HEAD is detached, or its branch has no commit
+		refs.Branch, err = r.Branch(ctx)
+	}
+	return refs, err
 }
 
 // RefName writes an id so that it can be a part of a ref or of a file's name: bytes outside [A-Za-z0-9-] become =XX.

@@ -280,19 +280,21 @@ func TestRefs(t *testing.T) {
 		}
 		kept[ref] = head
 	}
-	if got := must[map[string]string](t)(r.Refs(ctx, "refs/ralph")); !maps.Equal(got, kept) {
-		t.Errorf("refs %v, want %v", got, kept)
+	all := must[*Refs](t)(r.Refs(ctx))
+	kept["refs/heads/main"] = head
+	if !maps.Equal(all.Hash, kept) || all.Branch != "refs/heads/main" || len(all.Symbolic) != 0 || len(all.Elsewhere) != 0 {
+		t.Errorf("refs %+v, want %v", all, kept)
 	}
-	all := must[map[string]string](t)(r.Refs(ctx))
-	if all["refs/heads/main"] != head || len(all) != len(kept)+1 {
-		t.Errorf("all refs are %v", all)
+	delete(kept, "refs/heads/main")
+	if got := must[*Refs](t)(r.Refs(ctx, "refs/ralph")).Hash; !maps.Equal(got, kept) {
+		t.Errorf("below refs/ralph are %v, want %v", got, kept)
 	}
 	for ref := range kept {
 		if err := r.SetRef(ctx, ref, "", "done"); err != nil {
 			t.Error(err)
 		}
 	}
-	if got := must[map[string]string](t)(r.Refs(ctx, "refs/ralph")); len(got) != 0 {
+	if got := must[*Refs](t)(r.Refs(ctx)).Hash; len(got) != 1 {
 		t.Errorf("left %v", got)
 	}
 	if err := r.SetRef(ctx, "refs/ralph/gone", "", "again"); err != nil {
@@ -300,6 +302,42 @@ func TestRefs(t *testing.T) {
 	}
 	if err := r.SetRef(ctx, "refs/bad..name", head, "x"); err == nil {
 		t.Error("a bad name was taken")
+	}
+}
+
+// TestRefsSay who has a branch checked out, and which ref is only another name.
+func TestRefsSay(t *testing.T) {
+	w := newWork(t)
+	head := w.commit("one")
+	w.git("branch", "idle")
+	w.git("symbolic-ref", "refs/heads/alias", "refs/heads/idle")
+	w.git("worktree", "add", "-q", filepath.Join(t.TempDir(), "odd\nplace"), "-b", "elsewhere")
+	w.git("worktree", "add", "-q", "--detach", filepath.Join(t.TempDir(), "detached"))
+	r := w.open()
+	for _, c := range []struct {
+		do     []string
+		branch string
+	}{
+		{[]string{"status"}, "refs/heads/main"},
+		{[]string{"checkout", "-q", "--detach"}, ""},
+		{[]string{"checkout", "-q", "--orphan", "unborn"}, "refs/heads/unborn"},
+	} {
+		w.git(c.do...)
+		refs := must[*Refs](t)(r.Refs(t.Context()))
+		if refs.Branch != c.branch {
+			t.Errorf("after %v HEAD is on %q, want %q", c.do, refs.Branch, c.branch)
+		}
+		if want := map[string]bool{"refs/heads/elsewhere": true}; !maps.Equal(refs.Elsewhere, want) {
+			t.Errorf("elsewhere is %v, want %v", refs.Elsewhere, want)
+		}
+		if want := map[string]bool{"refs/heads/alias": true}; !maps.Equal(refs.Symbolic, want) {
+			t.Errorf("symbolic are %v, want %v", refs.Symbolic, want)
+		}
+		for _, name := range []string{"main", "idle", "alias", "elsewhere"} {
+			if refs.Hash["refs/heads/"+name] != head {
+				t.Errorf("%s is at %q", name, refs.Hash["refs/heads/"+name])
+			}
+		}
 	}
 }
 
@@ -314,8 +352,11 @@ func TestStage(t *testing.T) {
 	r := w.open()
 	ctx := t.Context()
 	for _, n := range append(oddNames, "run.sh", "x.crlf") {
-		if err := r.Stage(ctx, n, []byte("new\r\n")); err != nil {
-			t.Errorf("%q: %v", n, err)
+		if n != "run.sh" {
+			w.write(n, "")
+		}
+		if ok, err := r.Stage(ctx, n, []byte("new\r\n")); err != nil || !ok {
+			t.Errorf("%q: %v, %v", n, ok, err)
 		}
 	}
 	tree := must[string](t)(r.IndexTree(ctx))
@@ -332,19 +373,20 @@ func TestStage(t *testing.T) {
 	}
 }
 
-func TestIgnored(t *testing.T) {
+func TestStageIgnored(t *testing.T) {
 	w := newWork(t)
 	w.write(".gitignore", "*.log\n/out/\n")
 	w.write("kept.log", "x\n")
 	w.git("add", "-f", "kept.log")
-	w.write("a.log", "x\n")
-	w.write("out/b", "x\n")
-	w.write("plain", "x\n")
-	w.write("*.log", "x\n")
+	for _, n := range []string{"a.log", "out/b", "plain", "*.log"} {
+		w.write(n, "x\n")
+	}
 	r := w.open()
-	for path, want := range map[string]bool{"a.log": true, "out/b": true, "out": true, "plain": false, "kept.log": false, "absent": false, "*.log": true, "*": false} {
-		if got := must[bool](t)(r.Ignored(t.Context(), path)); got != want {
-			t.Errorf("%q: %v", path, got)
+	for path, want := range map[string]bool{"a.log": false, "out/b": false, "plain": true, "kept.log": true, "*.log": false} {
+		got := must[bool](t)(r.Stage(t.Context(), path, []byte("new\n")))
+		_, there, err := r.File(t.Context(), must[string](t)(r.IndexTree(t.Context())), path)
+		if got != want || there != want || err != nil {
+			t.Errorf("%q was staged: %v, and is there: %v (%v)", path, got, there, err)
 		}
 	}
 }

@@ -2,8 +2,9 @@ package learn
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Kinds of what is permanent at once.
@@ -26,35 +27,35 @@ const (
 // purpose: 'ralph-learn why' names the words that decided, and 'ralph-learn promote' corrects.
 type rule struct {
 	kind   string
-	what   string         // for people
-	matter *regexp.Regexp // what it speaks of
-	states *regexp.Regexp // how: a rule, or a lasting fact
+	what   string             // for people
+	matter *lazyregexp.Regexp // what it speaks of
+	states *lazyregexp.Regexp // how: a rule, or a lasting fact
 }
 
 var (
-	oneRequirement = regexp.MustCompile(`(?i)\b(REQ|US|AC)[- _]?[0-9]+|本需求|该需求|这个需求|\bthis requirement\b`)
-	onePlace       = regexp.MustCompile(`(?i)第\s*[0-9一二三四五六七八九十百]+\s*行|\blines?\s+[0-9]+|\bL[0-9]+\b|\.[a-z]{1,4}:[0-9]+`)
-	oneMishap      = regexp.MustCompile(`(?i)\boff[- ]by[- ]one\b|\bbugs?\b|\btypos?\b|\bflaky\b|\bfail(s|ed|ing)?\b|\bbroke(n)?\b|\bcrash(es|ed)?\b|\bpanic(s|ked)?\b|\b(was|were) (missing|wrong|red)\b|\bforgot\b|有个|报错|失败|修复了|忘记|笔误|崩溃`)
+	oneRequirement = lazyregexp.New(`(?i)\b(REQ|US|AC)[- _]?[0-9]+|本需求|该需求|这个需求|\bthis requirement\b`)
+	onePlace       = lazyregexp.New(`(?i)第\s*[0-9一二三四五六七八九十百]+\s*行|\blines?\s+[0-9]+|\bL[0-9]+\b|\.[a-z]{1,4}:[0-9]+`)
+	oneMishap      = lazyregexp.New(`(?i)\boff[- ]by[- ]one\b|\bbugs?\b|\btypos?\b|\bflaky\b|\bfail(s|ed|ing)?\b|\bbroke(n)?\b|\bcrash(es|ed)?\b|\bpanic(s|ked)?\b|\b(was|were) (missing|wrong|red)\b|\bforgot\b|有个|报错|失败|修复了|忘记|笔误|崩溃`)
 
 	normative = `(?i)\b(must|never|always|should|shall|use|uses|do not|don't|only|require[sd]?|forbid(s|den)?|avoid|instead of|not allowed|may not|mandatory)\b|必须|不要|不得|不能|不可|禁止|一律|统一|应该|应当|应|使用|采用|只能|只允许|避免|需要|遵循`
 	factual   = `(?i)\b(is|are|has|have|contains?|holds?|consists?|stored?|stores|returns?|takes?|accepts?|throws?|exports?|unique|optional|nullable|expects?|maps?)\b|包含|返回|接受|抛出|为|是|唯一|存储|存放|导出|可选|必填|由.+组成`
 
 	rules = []rule{
 		{Security, "a security rule",
-			regexp.MustCompile(`(?i)\b(bcrypt|scrypt|argon2(id)?|pbkdf2|md5|sha-?1|passwords?|secrets?|credentials?|api keys?|private keys?|xss|csrf|cors|ssrf|sql injection|injection|sanitis|sanitiz|escap(e|es|ed|ing)|encrypt\w*|decrypt\w*|tls|https|auth(n|z|entication|orisation|orization)?|permissions?|access control|jwt|session tokens?|rate limit\w*|security|path traversal|constant[- ]time)\b|密码|加密|解密|密钥|口令|注入|鉴权|认证|授权|权限|安全|脱敏|明文|转义|令牌|越权`),
-			regexp.MustCompile(normative)},
+			lazyregexp.New(`(?i)\b(bcrypt|scrypt|argon2(id)?|pbkdf2|md5|sha-?1|passwords?|secrets?|credentials?|api keys?|private keys?|xss|csrf|cors|ssrf|sql injection|injection|sanitis|sanitiz|escap(e|es|ed|ing)|encrypt\w*|decrypt\w*|tls|https|auth(n|z|entication|orisation|orization)?|permissions?|access control|jwt|session tokens?|rate limit\w*|security|path traversal|constant[- ]time)\b|密码|加密|解密|密钥|口令|注入|鉴权|认证|授权|权限|安全|脱敏|明文|转义|令牌|越权`),
+			lazyregexp.New(normative)},
 		{Architecture, "an architecture decision",
-			regexp.MustCompile(`(?i)\b(architectur\w+|design decision|decided (to|on|for|against)|adr|layer(s|ed|ing)?|hexagonal|monolith\w*|micro-?services?|dependency direction|ports and adapters|event sourcing|cqrs|mvc)\b|架构|设计决策|设计决定|技术选型|决定(使用|采用|用)|分层|微服务|单体|依赖方向`),
-			regexp.MustCompile(normative + "|" + strings.TrimPrefix(factual, "(?i)") + `|(?i:\bdecided\b)|决定|选型`)},
+			lazyregexp.New(`(?i)\b(architectur\w+|design decision|decided (to|on|for|against)|adr|layer(s|ed|ing)?|hexagonal|monolith\w*|micro-?services?|dependency direction|ports and adapters|event sourcing|cqrs|mvc)\b|架构|设计决策|设计决定|技术选型|决定(使用|采用|用)|分层|微服务|单体|依赖方向`),
+			lazyregexp.New(normative + "|" + strings.TrimPrefix(factual, "(?i)") + `|(?i:\bdecided\b)|决定|选型`)},
 		{Convention, "a global convention",
-			regexp.MustCompile(`(?i)\b(projects?|project-wide|repositor(y|ies)|code ?base|everywhere|convention\w*|code style|style guide|(all|every|each) (new )?(files?|modules?|packages?|handlers?|tests?|functions?|endpoints?|components?|routes?|errors?|commits?|migrations?|tables?|api\w*))\b|项目|全局|所有|全部|约定|规范|整个代码库|代码库|团队|每个(文件|模块|接口|测试|组件|函数)`),
-			regexp.MustCompile(normative)},
+			lazyregexp.New(`(?i)\b(projects?|project-wide|repositor(y|ies)|code ?base|everywhere|convention\w*|code style|style guide|(all|every|each) (new )?(files?|modules?|packages?|handlers?|tests?|functions?|endpoints?|components?|routes?|errors?|commits?|migrations?|tables?|api\w*))\b|项目|全局|所有|全部|约定|规范|整个代码库|代码库|团队|每个(文件|模块|接口|测试|组件|函数)`),
+			lazyregexp.New(normative)},
 		{Interface, "a module interface",
-			regexp.MustCompile(`(?i)\b(interfaces?|signatures?|public api|api contract|contract|endpoints?|(get|post|put|patch|delete) /\S*)\b|[A-Za-z_][\w.]*\([^)]*\)|(GET|POST|PUT|PATCH|DELETE) /\S*|接口|函数签名|方法签名|契约`),
-			regexp.MustCompile(factual + `|->|→|=>|(?i:\b(must|never|always|only|requires?)\b)|必须|不得|只能`)},
+			lazyregexp.New(`(?i)\b(interfaces?|signatures?|public api|api contract|contract|endpoints?|(get|post|put|patch|delete) /\S*)\b|[A-Za-z_][\w.]*\([^)]*\)|(GET|POST|PUT|PATCH|DELETE) /\S*|接口|函数签名|方法签名|契约`),
+			lazyregexp.New(factual + `|->|→|=>|(?i:\b(must|never|always|only|requires?)\b)|必须|不得|只能`)},
 		{Data, "a data structure",
-			regexp.MustCompile(`(?i)\b(schemas?|data (model|structure)s?|tables?|columns?|fields?|primary keys?|foreign keys?|enums?|structs?|json (shape|format|object)|models?|file format|index on)\b|数据结构|数据模型|表结构|字段|主键|外键|枚举|索引|表`),
-			regexp.MustCompile(factual + `|(?i:\b(must|never|always|only|requires?)\b)|必须|不得|只能`)},
+			lazyregexp.New(`(?i)\b(schemas?|data (model|structure)s?|tables?|columns?|fields?|primary keys?|foreign keys?|enums?|structs?|json (shape|format|object)|models?|file format|index on)\b|数据结构|数据模型|表结构|字段|主键|外键|枚举|索引|表`),
+			lazyregexp.New(factual + `|(?i:\b(must|never|always|only|requires?)\b)|必须|不得|只能`)},
 	}
 )
 
@@ -68,7 +69,7 @@ type Class struct {
 // Classify tells whether a text is permanent at once. kind is what the reporter proposed; it may be "". A proposal
 // that names a kind spares the text the form of a rule, not its matter: it is a proposal only.
 func Classify(text, kind string) Class {
-	for _, bound := range []*regexp.Regexp{oneRequirement, onePlace, oneMishap} {
+	for _, bound := range []*lazyregexp.Regexp{oneRequirement, onePlace, oneMishap} {
 		if words := found(bound, text, 3); len(words) > 0 {
 			return Class{Words: words}
 		}

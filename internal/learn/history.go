@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ralph-loop/internal/failpoint"
 )
 
 // HistoryFile is the name of the history: one JSON object a line, only ever appended to.
@@ -49,6 +51,7 @@ func AppendHistory(dir string, entries []HistoryEntry) error {
 	if err := f.Sync(); err != nil {
 		return fmt.Errorf("write the history of learnings: %w", err)
 	}
+	failpoint.Step("append to the history")
 	return f.Close()
 }
 

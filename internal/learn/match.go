@@ -1,11 +1,12 @@
 package learn
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Two learnings are the same when their normalised texts are equal, or when their words overlap. The words are those
@@ -36,10 +37,10 @@ var (
 		must should shall need needs have has had do does did will would can could may might always please also then so
 		use uses used using live lives go goes put keep place located only we our you your there here all any each every`)
 	// Longer ones first: 不要 must not be read as 不 and 要. What is a part of many words (用, 中, 会) stays.
-	negationsChinese = regexp.MustCompile(`不要|不得|不能|不可|不应|不用|禁止|避免|切勿|勿|别|没有|不`)
-	fillersChinese   = regexp.MustCompile(`必须|应该|应当|需要|使用|所有|一律|统一|可以|以及|这个|那个|要|该|的|了|都|在|请|是|把|被|就|和|与|或|也`)
+	negationsChinese = lazyregexp.New(`不要|不得|不能|不可|不应|不用|禁止|避免|切勿|勿|别|没有|不`)
+	fillersChinese   = lazyregexp.New(`必须|应该|应当|需要|使用|所有|一律|统一|可以|以及|这个|那个|要|该|的|了|都|在|请|是|把|被|就|和|与|或|也`)
 	// A name is kept whole: src/migrations/, hashPassword(), t.TempDir, user_id, REQ-001, --flag.
-	wordPattern = regexp.MustCompile(`[\p{L}\p{N}_$@./:#'’-]+`)
+	wordPattern = lazyregexp.New(`[\p{L}\p{N}_$@./:#'’-]+`)
 )
 
 func setOf(words string) map[string]bool {
@@ -213,7 +214,7 @@ func (a *wording) shared(others map[string]int) int {
 }
 
 // found are the matches of a pattern in text, each once, in order.
-func found(pattern *regexp.Regexp, text string, most int) []string {
+func found(pattern *lazyregexp.Regexp, text string, most int) []string {
 	var out []string
 	for _, m := range pattern.FindAllString(text, -1) {
 		if m = strings.TrimSpace(m); !slices.Contains(out, m) && len(out) < most {

@@ -23,6 +23,7 @@ const (
 	mostLearnings   = 20
 	mostFiles       = 5000
 	maxAdditionRead = 16 << 10
+	mostTries       = 20 // paragraphs that may follow a report
 )
 
 // Report is what an agent says of its attempt.
@@ -84,16 +85,7 @@ func ParseReport(data []byte) (*Report, []string, error) {
 	case large:
 		return nil, nil, fmt.Errorf("larger than %d KB, and without a block marked ralph-report at its end", MaxReport>>10)
 	default:
-		block = text
-		if !mapping(block) {
-			// Prose around a fence that says nothing, or YAML: the tolerant front.
-			for _, info := range []string{"yaml", "yml", ""} {
-				if b, ok := lastBlock(text, info); ok && mapping(b) {
-					block = b
-					break
-				}
-			}
-		}
+		block = unwrapped(text)
 	}
 	if strings.TrimSpace(block) == "" {
 		return nil, nil, errors.New("empty")
@@ -108,6 +100,34 @@ func ParseReport(data []byte) (*Report, []string, error) {
 	p := reportParser{report: &Report{}}
 	p.top(doc.Content[0])
 	return p.report, p.warnings, nil
+}
+
+// unwrapped is a report without what an agent wrote around it: a fence, or sentences before and behind. The text itself
+// comes back where nothing in it is YAML with keys.
+func unwrapped(text string) string {
+	if mapping(text) {
+		return text
+	}
+	for _, info := range []string{"yaml", "yml", ""} {
+		if b, ok := lastBlock(text, info); ok && mapping(b) {
+			return b
+		}
+	}
+	// From the first line that begins with a key of ours, as many paragraphs as are YAML together.
+	offset := 0
+	for line := range strings.Lines(text) {
+		if key, _, ok := strings.Cut(line, ":"); ok && slices.Contains(reportKeys, key) {
+			break
+		}
+		offset += len(line)
+	}
+	for rest, tries := text[offset:], 0; rest != "" && tries < mostTries; tries++ {
+		if mapping(rest) {
+			return rest
+		}
+		rest = rest[:max(0, strings.LastIndex(strings.TrimRight(rest, "\n"), "\n\n"))]
+	}
+	return text
 }
 
 // mapping reports whether text is YAML with keys.

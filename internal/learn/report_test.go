@@ -39,6 +39,8 @@ func TestParseReport(t *testing.T) {
 		"indented":             "- a list\n\n  ```ralph-report\n" + indented + "\n  ```\n",
 		"an open fence before": "```ralph-report\n" + wholeReport + "```\n```\nopen",
 		"a mark of a document": "---\n" + wholeReport + "...\nTrailing prose: [of the agent\n",
+		"sentences behind":     wholeReport + "\nThat is all I did. Thank you: bye.\nReally\n\nAnd [that too.\n",
+		"sentences around":     "I have done it\nand \"this\" is the report.\n" + wholeReport + "\n\n\nThat is all\n",
 	} {
 		r, warnings, err := ParseReport([]byte(text))
 		if err != nil || len(warnings) > 0 {
@@ -64,6 +66,7 @@ func TestUnusableReports(t *testing.T) {
 		{"broken", "learnings: [a\n", "not YAML"},
 		{"an anchor that is none", "learnings: *x\n", "not YAML"},
 		{"bytes", "\x00s\xff", "not YAML"},
+		{"broken, and sentences behind", "learnings: [a\n\nThat is all.\n", "not YAML"},
 		{"50 MB", strings.Repeat("learnings: [x]\n", 50<<20/15), "larger than 1024 KB"},
 	} {
 		if r, _, err := ParseReport([]byte(c.text)); err == nil || !strings.Contains(err.Error(), c.want) || r != nil {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 )
 
@@ -166,7 +167,9 @@ func (c *Copy) freshSettings(ctx context.Context, want *contents) error {
 	if err := os.Remove(c.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return os.WriteFile(c.settings, []byte(now), 0o600)
+	err = os.WriteFile(c.settings, []byte(now), 0o600)
+	failpoint.Step("write the copy's settings")
+	return err
 }
 
 // unlockIndex removes the lock that a killed git left on the copy's index. The copy is ours, so no gate holds it; but a

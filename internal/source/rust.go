@@ -1,9 +1,9 @@
 package source
 
-import "regexp"
+import "ralph-loop/internal/lazyregexp"
 
 // testAttribute matches what stands in #[...] in front of an item that only tests compile.
-var testAttribute = regexp.MustCompile(`^\s*(cfg\s*\(\s*(all\s*\(\s*([^()]*,\s*)?)?test\s*[,)]|([a-z_]+\s*::\s*)*test\s*($|\())`)
+var testAttribute = lazyregexp.New(`^\s*(cfg\s*\(\s*(all\s*\(\s*([^()]*,\s*)?)?test\s*[,)]|([a-z_]+\s*::\s*)*test\s*($|\())`)
 
 // RustTests finds the lines, first and last, of the items behind #[cfg(test)], #[test] and #[tokio::test], and all
 // lines behind a #![cfg(test)]. They are in order and do not overlap.

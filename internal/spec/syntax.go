@@ -2,12 +2,13 @@ package spec
 
 import (
 	"bytes"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"gopkg.in/yaml.v3"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // notUTF8 names the first byte that is not.
@@ -31,7 +32,7 @@ func (r *reader) notUTF8(data []byte) {
 	}
 }
 
-var parserMessage = regexp.MustCompile(`^yaml: (?:line (\d+): )?(.*)$`)
+var parserMessage = lazyregexp.New(`^yaml: (?:line (\d+): )?(.*)$`)
 
 // maxSearched is the size up to which the place of a syntax error is searched for by parsing again, in bytes.
 const maxSearched = 1 << 20
@@ -197,20 +198,20 @@ func (r *reader) badStart(line int) (col int, c rune) {
 	return utf8.RuneCountInString(text[:m[2]]) + 1, c
 }
 
-var valueStart = regexp.MustCompile("(?:^|: +|- +|\\[ *|, *)([@`%*&])")
+var valueStart = lazyregexp.New("(?:^|: +|- +|\\[ *|, *)([@`%*&])")
 
 // What Markdown looks like. YAML comments look like headings, so no single sign is enough.
-var markdownSigns = []*regexp.Regexp{
-	regexp.MustCompile(`^#{1,6} +\S`),           // heading, with a blank line behind it
-	regexp.MustCompile(`^(---+|\*\*\*+|___+)$`), // rule, with a blank line before it
-	regexp.MustCompile("^(```|~~~)"),            // fence
-	regexp.MustCompile(`^\s*[-*] \[[ xX]\] `),   // task
-	regexp.MustCompile(`^(\s*[-*] )?\*\*\S`),    // bold text
-	regexp.MustCompile(`^\|.*\|$`),              // table
-	regexp.MustCompile(`^(\* |\d+\. )\S`),       // list item
+var markdownSigns = []*lazyregexp.Regexp{
+	lazyregexp.New(`^#{1,6} +\S`),           // heading, with a blank line behind it
+	lazyregexp.New(`^(---+|\*\*\*+|___+)$`), // rule, with a blank line before it
+	lazyregexp.New("^(```|~~~)"),            // fence
+	lazyregexp.New(`^\s*[-*] \[[ xX]\] `),   // task
+	lazyregexp.New(`^(\s*[-*] )?\*\*\S`),    // bold text
+	lazyregexp.New(`^\|.*\|$`),              // table
+	lazyregexp.New(`^(\* |\d+\. )\S`),       // list item
 }
 
-var specificationKey = regexp.MustCompile(`^"?(specification|requirements)"?\s*:`)
+var specificationKey = lazyregexp.New(`^"?(specification|requirements)"?\s*:`)
 
 // markdownLine is the first line that shows a file to be Markdown, or 0. It is asked only about files that are no
 // specification.

@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"ralph-loop/internal/coverage"
+	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
+)
+
+// diff prints what the tree adds.
+func (g *gateProgram) diff(c *urfave.Context) error {
+	if _, err := g.operands(c, gateName+" [--base REV] [--format F] diff", 0, 0); err != nil {
+		return err
+	}
+	format := option(c, "format")
+	if err := oneOf("format", format, "", "text", "tsv", "json"); err != nil {
+		return err
+	}
+	if err := refuseOptions(c, "only", "digest", "color", "quiet"); err != nil {
+		return err
+	}
+	q, err := g.ask(c.Context, c, false)
+	if err != nil {
+		return err
+	}
+	classifier, err := gate.Classifier(c.Context, q.repo, q.config, q.trees.Base)
+	if err != nil {
+		return err
+	}
+	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, q.trees.Others...)
+	if err != nil {
+		return err
+	}
+	switch format {
+	case "json":
+		out := json.NewEncoder(g.Stdout)
+		out.SetEscapeHTML(false)
+		out.SetIndent("", "  ")
+		return out.Encode(stat)
+	case "tsv":
+		return stat.WriteTSV(g.Stdout)
+	}
+	return stat.WriteText(g.Stdout)
+}
+
+// plan prints the commands that would run.
+func (g *gateProgram) plan(c *urfave.Context) error {
+	if _, err := g.operands(c, gateName+" plan", 0, 0); err != nil {
+		return err
+	}
+	if err := refuseOptions(c, "only", "digest", "color", "quiet", "format"); err != nil {
+		return err
+	}
+	q, err := g.ask(c.Context, c, false)
+	if err != nil {
+		return err
+	}
+	steps, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		fmt.Fprintf(g.Stdout, "%s\t%s\n", s.Layer, s)
+	}
+	return nil
+}
+
+// coverage adds up coverage files.
+func (g *gateProgram) coverage(c *urfave.Context) error {
+	names, err := g.operands(c, gateName+" coverage FILE...", 1, -1)
+	if err != nil {
+		return err
+	}
+	if err := refuseOptions(c, "base", "req", "only", "digest", "color", "quiet", "format"); err != nil {
+		return err
+	}
+	var data coverage.Data
+	for _, name := range names {
+		in := io.NopCloser(g.Stdin)
+		if name != "-" {
+			path := name
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(g.Dir, path)
+			}
+			if in, err = os.Open(path); err != nil {
+				return fmt.Errorf("open the coverage file: %w", err)
+			}
+		}
+		err := data.Read(in)
+		_ = in.Close() // only read
+		if err != nil {
+			return exit.Fail("Go profiles and LCOV are read", "%q: %w", name, err)
+		}
+	}
+	line := func(covered, total int, name string) {
+		fmt.Fprintf(g.Stdout, "%7s %%  %d/%d  %s\n", gate.Share{Part: covered, Whole: total}.Percent(), covered, total, name)
+	}
+	for _, f := range data.Files() {
+		line(f.Covered, f.Total, git.Quote(f.Path))
+	}
+	covered, total := data.Total()
+	line(covered, total, "total")
+	return nil
+}

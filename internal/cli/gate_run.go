@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	urfave "github.com/urfave/cli/v2"
+
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/run"
+)
+
+// judge is the verb run.
+func (g *gateProgram) judge(c *urfave.Context) error {
+	if _, err := g.operands(c, gateName+" [OPTIONS] [run]", 0, 0); err != nil {
+		return err
+	}
+	format, color := option(c, "format"), option(c, "color")
+	if err := oneOf("format", format, "", "text", "json"); err != nil {
+		return err
+	}
+	if err := oneOf("color", color, "", "auto", "always", "never"); err != nil {
+		return err
+	}
+	if isSet(c, "push") {
+		return g.push(c)
+	}
+	only, hook, err := layerNames(option(c, "only"), isSet(c, "only"))
+	if err != nil {
+		return err
+	}
+	// A driver that was killed cannot end us: we notice.
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	q, err := g.ask(ctx, c, hook)
+	if err != nil {
+		return err
+	}
+	if hook {
+		if only, err = hookLayers(q.config); err != nil {
+			return err
+		}
+	}
+	v, err := g.answer(ctx, q, describe(q), gateManner{only: only, stopAtFirst: hook, quiet: isSet(c, "quiet"), json: format == "json", colour: format != "json" && g.colour(color)})
+	if err != nil {
+		return err
+	}
+	if name := option(c, "digest"); name != "" && !v.Passed() {
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(g.Dir, name)
+		}
+		if err := atomicfile.Write(name, []byte(v.Digest())); err != nil {
+			return fmt.Errorf("write the digest: %w", err)
+		}
+	}
+	if code := v.ExitCode(); code != exit.OK {
+		return exit.Silent(code)
+	}
+	return nil
+}
+
+// gateManner is how a verdict is found and told.
+type gateManner struct {
+	only                []string
+	stopAtFirst         bool
+	quiet, json, colour bool
+	titled              bool // say what is judged even if quiet, but only above what does not pass
+}
+
+// answer judges and prints, each layer as it ends.
+func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, m gateManner) (*gate.Verdict, error) {
+	if !m.json && !m.quiet {
+		fmt.Fprintf(g.Stdout, "%s\n", what)
+	}
+	untold := m.titled && m.quiet
+	var writeErr error
+	v, err := gate.Run(ctx, gate.Request{
+		Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, Others: q.trees.Others, Tree: q.trees.Tree, Requirement: q.requirement,
+		Only: m.only, StopAtFirst: m.stopAtFirst, Now: g.Now,
+		OnLayer: func(l gate.Layer) {
+			if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {
+				return
+			}
+			if untold {
+				fmt.Fprintf(g.Stdout, "%s\n", what)
+				untold = false
+			}
+			if err := l.WriteText(g.Stdout, m.colour); err != nil && writeErr == nil {
+				writeErr = err
+			}
+			if out, ok := g.Stdout.(interface{ Flush() error }); ok {
+				if err := out.Flush(); err != nil && writeErr == nil {
+					writeErr = err
+				}
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if m.json {
+		writeErr = v.WriteJSON(g.Stdout)
+	}
+	if writeErr != nil {
+		return nil, fmt.Errorf("write the report: %w", writeErr)
+	}
+	return v, nil
+}
+
+// layerNames reads --only.
+func layerNames(value string, given bool) (only []string, hook bool, err error) {
+	if !given {
+		return nil, false, nil
+	}
+	if value == "hook" {
+		return nil, true, nil
+	}
+	for name := range strings.SplitSeq(value, ",") {
+		only = append(only, strings.TrimSpace(name))
+	}
+	return only, false, gate.CheckLayers(only)
+}
+
+// hookLayers are the layers that the configuration names for the hook.
+func hookLayers(c *config.Config) ([]string, error) {
+	if len(c.Hook.Layers) == 0 {
+		return nil, exit.Fail("name at least one layer", "%s: hook.layers is empty: the hook would check nothing", config.File)
+	}
+	if err := gate.CheckLayers(c.Hook.Layers); err != nil {
+		return nil, exit.Fail(exit.HintOf(err), "%s: hook.layers: %w", config.File, err)
+	}
+	return c.Hook.Layers, nil
+}
+
+// describe says what is judged against what.
+func describe(q *gateQuestion) string {
+	what := "the index"
+	if !q.trees.Staged {
+		what = "HEAD (nothing is staged)"
+	}
+	text := fmt.Sprintf("%s, tree %.12s, against %.12s", what, q.trees.Tree, q.trees.Base)
+	for _, other := range q.trees.Others {
+		text += fmt.Sprintf(", a merge with %.12s", other)
+	}
+	if q.requirement != nil {
+		text += ", for " + q.requirement.ID
+	}
+	return text
+}
+
+func (g *gateProgram) colour(when string) bool {
+	switch when {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	return g.terminal && g.Getenv("NO_COLOR") == "" && g.Getenv("TERM") != "dumb"
+}

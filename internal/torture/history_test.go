@@ -1,0 +1,113 @@
+//go:build failpoint && linux
+
+package torture
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// history are the subjects and trees of the branch.
+func (w *world) history() (string, error) { return w.git("log", "--format=%s %T") }
+
+// undisturbed tells the story without a kill.
+func undisturbed(t *testing.T, bin string) (history string, steps []string) {
+	t.Helper()
+	w, err := newWorld(t.TempDir(), bin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.close()
+	s := newStory(w)
+	if err := s.tell(func() disturbance { return disturbance{} }); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.found {
+		t.Error(f)
+	}
+	if t.Failed() || len(s.starts) != 3 {
+		t.Fatalf("the undisturbed run, in %d starts:\n%s", len(s.starts), s.log())
+	}
+	for _, st := range s.starts {
+		steps = append(steps, st.steps...)
+	}
+	slices.Sort(steps)
+	if history, err = w.history(); err != nil {
+		t.Fatal(err)
+	}
+	return history, slices.Compact(steps)
+}
+
+// ticks is what was killed already, shared by the worlds that share the work.
+type ticks struct {
+	mu     sync.Mutex
+	killed map[string]bool
+	turn   int
+}
+
+// once kills at a step that nobody killed at yet, each kind of victim in turn.
+func (k *ticks) once(step string) victims {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.killed[step] {
+		return nobody
+	}
+	k.killed[step] = true
+	k.turn++
+	return everyKind[k.turn%len(everyKind)]
+}
+
+func (k *ticks) without(steps []string) []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(steps), func(s string) bool { return k.killed[s] })
+}
+
+// Each step, by its program, its name and its number there, is killed once. The history is that of an undisturbed run.
+func TestKilledOnceAtEachStep(t *testing.T) {
+	want, steps := undisturbed(t, programs)
+	if len(steps) < 200 {
+		t.Fatalf("only %d steps: the test would prove little", len(steps))
+	}
+	k := &ticks{killed: map[string]bool{}}
+	// What a kill makes unnecessary to do again comes in another world.
+	for round := 0; round < 4 && len(k.without(steps)) > 0; round++ {
+		var both sync.WaitGroup
+		for range 2 {
+			both.Go(func() { tellKilledOnce(t, want, k) })
+		}
+		both.Wait()
+	}
+	if never := k.without(steps); len(never) > 0 {
+		t.Errorf("never killed at:\n%s", strings.Join(never, "\n"))
+	}
+	t.Logf("%d steps in the undisturbed run; %d kills", len(steps), k.turn)
+}
+
+func tellKilledOnce(t *testing.T, want string, k *ticks) {
+	w, err := newWorld(t.TempDir(), programs)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	defer w.close()
+	s := newStory(w)
+	if err := s.tell(func() disturbance { return disturbance{atStep: k.once} }); err != nil {
+		t.Error(err)
+	}
+	got, err := w.history()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, f := range s.found {
+		t.Error(f)
+	}
+	if got != want {
+		t.Errorf("the history is\n%s\nwant\n%s", got, want)
+	}
+	if len(s.found) > 0 || got != want {
+		t.Log(s.log())
+	}
+}

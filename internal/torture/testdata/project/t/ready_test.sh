@@ -1,0 +1,1 @@
+test "$(sh lib/ready.sh)" = ready
