@@ -112,12 +112,19 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
-	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
-		return nil, err
-	}
 	id := option(c, "req")
 	if id == "" {
 		id = working
+	}
+	usual := base == "" && id == ""
+	if usual {
+		var ok bool
+		if q.trees, q.config, ok = gate.Recall(repo, hook); ok {
+			return q, nil
+		}
+	}
+	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
+		return nil, err
 	}
 	if id != "" {
 		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, id); err != nil {
@@ -129,7 +136,9 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 		q.trees.Others = nil
 	}
-	q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree)
+	if q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree); err == nil && usual {
+		gate.Remember(ctx, repo, q.trees, g.Now)
+	}
 	return q, err
 }
 

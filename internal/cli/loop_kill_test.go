@@ -37,8 +37,10 @@ func newWorld(t *testing.T) *world {
 	w := &world{t: t, dir: filepath.Join(root, "repo"), home: filepath.Join(root, "home")}
 	w.environ = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + w.home, "XDG_CACHE_HOME=" + filepath.Join(w.home, ".cache"), "GIT_CONFIG_NOSYSTEM=1",
 		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), repositoryVariable + "=" + repository, "STUBS=" + filepath.Join(w.home, "stubs.sh")}
-	w.write(filepath.Join(w.home, ".gitconfig"), "[user]\n\tname = Test\n\temail = test@example.org\n[init]\n\tdefaultBranch = main\n")
 	w.write(filepath.Join(w.home, "stubs.sh"), stubs)
+	if err := writeUserConfig(w.home); err != nil {
+		t.Fatal(err)
+	}
 	if err := os.CopyFS(w.dir, os.DirFS(filepath.Join("testdata", "project"))); err != nil {
 		t.Fatal(err)
 	}
