@@ -95,7 +95,8 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
+	// Numbered on after a user's retry: the old ones are still told.
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
 	if err := c.writeDigest(name, digest, c.reportedLearnings()); err != nil {
 		return "", err
 	}
@@ -278,8 +279,8 @@ func firstLine(text []byte) string {
 	return "no reason given"
 }
 
-// Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// Failures are the digests that the next attempt is given: those of the attempts before it, or after a user's retry, for
+// the first one, those of the last round. While its test infrastructure is being made they are those
 // of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
@@ -289,10 +290,11 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := r.Digests
-	if r.Attempts == 1 && len(names) > 1 {
-		names = names[len(names)-1:]
+	told := r.Attempts
+	if told == 0 {
+		told = c.cfg.Agent.Attempts
 	}
+	names := r.Digests[max(0, len(r.Digests)-told):]
 	if r.Status == InfraDispatch {
 		names = nil
 		for n := range r.Infra.Tries {
@@ -337,9 +339,8 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	err = c.update(ctx, func(p *Progress) error {
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
-		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
-				Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)}
+		if err := c.overBudget(p); err != nil {
+			over = err
 			if p.Req.Status == Running {
 				if err := c.endRun(p, RunBlock); err != nil {
 					return err
@@ -354,4 +355,15 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 		return nil
 	})
 	return used, over, err
+}
+
+// overBudget says that the run used more tokens than it may, where there is still something to do.
+func (c *Checkpoint) overBudget(p *Progress) error {
+	n := p.Counts()
+	limit := c.cfg.Cost.Threshold
+	if limit == 0 || p.Cost.Cumulative <= limit || n.Done+n.Skipped == n.Total {
+		return nil
+	}
+	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
 }
