@@ -26,13 +26,13 @@ func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head stri
 	switch {
 	case last == nil || last.Req != r.ID || last.Number != r.Attempts+1 || r.Status != InProgress && r.Status != Retry:
 		return nil
-	case last.Tree == "" || last.Outcome == OutcomeLimited || head != c.p.Baseline:
+	case !last.Changed || last.Outcome == OutcomeLimited || head != c.p.Baseline:
 		return nil
 	}
 	if req := c.graph.Spec().Lookup(r.ID); req == nil || req.Hash() != r.SpecHash {
 		return nil
 	}
-	if tree, err := c.repo.Tree(ctx, last.Tree); err != nil || tree != last.Tree {
+	if tree, err := c.repo.Tree(ctx, c.p.LeftTree); err != nil || tree != c.p.LeftTree {
 		return nil // somebody pruned what no ref holds
 	}
 	ended := *last
@@ -52,7 +52,7 @@ func (c *Checkpoint) sayInterrupted(ctx context.Context, id string, ended *Attem
 	if ref == "" {
 		return nil
 	}
-	since, err := c.changes(ctx, ended.Tree, ref)
+	since, err := c.changes(ctx, c.p.LeftTree, ref)
 	if err == nil && len(withoutAgentsFile(since)) > 0 {
 		c.say("%s: what was changed since then is not a part of it, and is kept under %s", id, ref)
 	}
@@ -83,7 +83,7 @@ func (c *Checkpoint) putBackAttempt(ctx context.Context, last *AttemptOutcome, d
 	if err := c.setIndex(ctx, there); err != nil {
 		return nil, err
 	}
-	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", there, last.Tree); err != nil {
+	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", there, c.p.LeftTree); err != nil {
 		return nil, fmt.Errorf("put the work of attempt %d back: %w", last.Number, err)
 	}
 	if err := c.putBackReport(dir); err != nil {

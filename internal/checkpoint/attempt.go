@@ -33,7 +33,8 @@ type Attempted struct {
 	Digest  string // why there is nothing to judge
 	Log     string
 
-	tree       string    // what it left, where that is something
+	tree       string    // what was left, without AGENTS.md
+	worked     bool      // and it is not what the attempt before had left
 	how, words string    // how it ended, and the agent's last words
 	until      time.Time // of a limit: when to ask again, as far as the agent says
 }
@@ -292,12 +293,10 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	a.Changed = len(withoutAgentsFile(paths)) > 0
-	if a.Changed {
-		a.tree = tree
-	}
 	if err := c.takeIndex(private); err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
+	a.tree, a.worked = tree, a.Changed && tree != c.p.LeftTree
 	a.how, a.words = how, lastWords(a.Log, log)
 	c.explain(a, ended, log)
 	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, "prompt.txt")); err != nil {
@@ -362,7 +361,8 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
 		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
-		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest, Tree: a.tree}
+		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
+		p.LeftTree = a.tree
 		c.noteTrouble(p, a)
 		return nil
 	})
