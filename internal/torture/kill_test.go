@@ -152,7 +152,7 @@ func (w *world) atStep(s *start, driver *exec.Cmd, c net.Conn, ask func(string) 
 
 // plain is a step's name without the requirement's: a step belongs to the program.
 func plain(name string) string {
-	for _, req := range append([]string{unwanted}, wanted...) {
+	for _, req := range append([]string{hopeless}, doable...) {
 		name = strings.ReplaceAll(name, req, "REQ")
 	}
 	return name

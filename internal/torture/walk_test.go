@@ -195,6 +195,7 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 		return
 	}
 	defer w.close()
+	w.byHand = rand.IntN(2) == 0
 	s := newStory(w)
 	counted := 0
 	err = s.tell(func() disturbance {

@@ -31,6 +31,7 @@ type world struct {
 	environ []string
 	user    map[string]string // what is the user's, as it was: see belongings
 	base    string            // the commit that everything began with
+	byHand  bool              // the user mends the requirement that the agent cannot do, and does not skip it
 }
 
 // markVariable is set in every process that a world starts, wherever that process goes.
