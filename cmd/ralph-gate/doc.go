@@ -3,6 +3,7 @@
 //	ralph-gate [OPTIONS] [run]
 //	ralph-gate [--base REV] [--format text|tsv|json] diff
 //	ralph-gate plan
+//	ralph-gate infra
 //	ralph-gate coverage FILE...
 //	ralph-gate cache list|clear
 //	ralph-gate install|uninstall|doctor
@@ -18,7 +19,10 @@
 //
 //	run       judge, and print one line a layer as it ends; this is what happens without a verb
 //	diff      what the tree adds: lines of tests, of implementation and of neither, by file
-//	plan      the commands that the gate would run, one a line behind the name of its layer
+//	plan      how a test file is called in the languages found, then the commands that the gate would run, one a line
+//	          behind the name of its layer
+//	infra     the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
+//	          the worktree lacks it; nothing where there is no contract
 //	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
 //	cache     list the kept answers, or clear them
 //	install   put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there
@@ -38,6 +42,7 @@
 //	--push REMOTE   judge what git push would send there, as git tells its hook pre-push on stdin: each commit once,
 //	                against what the remote has of its history; hook.layers, stopping at the first that does not pass
 //	--format F      text or json
+//	--verdict FILE  write the whole verdict there as JSON, whatever is printed
 //	--digest FILE   on failure, write the findings there in at most 4 KB, for the next attempt's prompt
 //	-q, --quiet     print only the layers that do not pass
 //	--color WHEN    auto, always or never
@@ -51,6 +56,8 @@
 //	mocks      Go test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why"
 //	integrity  Go tests that are gone, skipped or weaker than before, and new comments that silence a checker;
 //	           on a person's commit a new "@test-change-justified: why" serves
+//	infra      the helper file of test_infra exports the agreed names, as values; a requirement's work that brings it
+//	           tests them, and defines none of them elsewhere
 //	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
 //	L2         all tests; at least one has to run
 //	L3         coverage of that very run: gate.coverage, 80 per cent

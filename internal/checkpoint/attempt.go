@@ -57,8 +57,17 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if err != nil {
 		return nil, err
 	}
+	infra := r.Status == InfraDispatch
 	a := &Attempted{Number: r.Attempts + 1}
-	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), fmt.Sprint(a.Number))
+	folder := fmt.Sprint(a.Number)
+	if infra {
+		a.Number = r.Infra.Tries + 1
+		folder = fmt.Sprintf("infra-%d", a.Number)
+		if a.Number > maxInfraTries {
+			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
+		}
+	}
+	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), folder)
 	if err := c.prepareAttempt(dir, prompt); err != nil {
 		return nil, err
 	}
@@ -69,7 +78,9 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 			return err
 		}
 		p.LastAttempt = nil
-		r.Steps.Isolate = r.Steps.after(c.stamp())
+		if !infra {
+			r.Steps.Isolate = r.Steps.after(c.stamp())
+		}
 		return c.set(r, Attempt)
 	})
 	if err != nil {
@@ -99,7 +110,7 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	if err != nil {
 		return err
 	}
-	marker := fmt.Sprintf("%s.%s.%d.%d", c.p.Run, git.RefName(id), a.Number, os.Getpid())
+	marker := fmt.Sprintf("%s.%s.%s.%d", c.p.Run, git.RefName(id), filepath.Base(dir), os.Getpid())
 	if err := g.save(marker, a.Number); err != nil {
 		return err
 	}
@@ -165,10 +176,14 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 	defer log.Close()
 	failpoint.Step("write agent.log")
 	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
+	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.ReportPath()}
+	if r := c.p.Find(id); r.Status == InfraDispatch {
+		env = append(env, "RALPH_INFRA=1")
+	}
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
 		ID:  marker,
-		Env: run.Environment(withoutToolkit(c.environ), "RALPH_REQ="+id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT="+c.ReportPath()),
+		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
 	if err != nil {
@@ -212,7 +227,7 @@ func withoutToolkit(environ []string) []string {
 	for _, kv := range environ {
 		key, _, _ := strings.Cut(kv, "=")
 		switch key {
-		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_REPORT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT":
+		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_INFRA", "RALPH_REPORT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT":
 			continue
 		}
 		out = append(out, kv)
@@ -327,7 +342,9 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 		if err != nil {
 			return err
 		}
-		r.Steps.Dispatch = r.Steps.after(c.stamp())
+		if r.Status != InfraDispatch {
+			r.Steps.Dispatch = r.Steps.after(c.stamp())
+		}
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens

@@ -77,6 +77,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if continued {
 		c.warnOfLost(ctx, head)
 	}
+	if err := c.tryMessage(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.noteUntracked(ctx); err != nil {
 		return nil, err
 	}
@@ -152,6 +155,9 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	if ref != "" {
 		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
+	}
+	if err := c.restoreInfra(ctx, r, head); err != nil {
+		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, nil
@@ -341,7 +347,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		p.Learnings = *w
 	}
 	if old != nil {
-		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
+		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
 	}
 	if continued {
 		*p = *old

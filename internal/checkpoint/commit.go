@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -35,7 +36,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 	}
 	last := c.p.LastAttempt
 	if last == nil || last.Req != id || last.Number != r.Attempts+1 {
-		return "", exit.Refuse("ralph-checkpoint attempt "+id+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", id, r.Attempts+1)
+		return "", noAttempt(r)
 	}
 	head, err := c.repo.Head(ctx)
 	if err != nil {
@@ -73,6 +74,12 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			}
 			return "", code(fmt.Sprintf("ralph-gate --req %s run", id), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
 		}
+		findings := ""
+		if event == Pass {
+			if findings, err = c.review(ctx, id, base, tree); err != nil {
+				return "", err
+			}
+		}
 		parent, err := c.repo.Head(ctx)
 		if err != nil {
 			return "", err
@@ -81,7 +88,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		if err != nil {
 			return "", err
 		}
-		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer()}
+		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer(), Review: findings}
 		err = c.update(ctx, func(p *Progress) error {
 			if r := p.Find(id); r != nil {
 				r.Steps.Regression = r.Steps.after(c.stamp())
@@ -135,7 +142,7 @@ func (c *Checkpoint) mustCommit(ctx context.Context, parent string) error {
 		args = append(args, "-S")
 		hint = "mend the signing, or turn it off here: git config commit.gpgSign false"
 	}
-	if _, err := c.repo.Line(ctx, args...); err != nil {
+	if _, err := c.patient().Line(ctx, args...); err != nil {
 		return exit.Fail(hint, "git cannot commit here: %w", err)
 	}
 	return nil
@@ -150,7 +157,13 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	}
 	defer done()
 	var out bytes.Buffer
-	err = c.repo.Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	if errors.Is(err, context.DeadlineExceeded) {
+		// It was ended with the hook or the signer that it waited for, and left its locks.
+		for _, note := range c.dropLocks(file) {
+			c.say("%s", note)
+		}
+	}
 	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
 	if headErr != nil {
 		return "", "", headErr
@@ -192,8 +205,12 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve = r.Steps.after(c.stamp())
+		r.Steps.Resolve, r.Infra.Tree = r.Steps.after(c.stamp()), ""
 		p.Intent, p.LastAttempt = nil, nil
+		if err := c.learnReview(p, r, in.Review); err != nil {
+			return err
+		}
+		c.noteDone(p, r)
 		return c.rebuildBlocks(p)
 	})
 }
@@ -245,11 +262,14 @@ func (c *Checkpoint) resolveIntent(ctx context.Context) error {
 
 // message is the commit message: the subject as configured, then the trailers.
 func (c *Checkpoint) message(ctx context.Context, req *spec.Requirement, tree string, v *gate.Verdict) (string, error) {
-	trailers := []string{
+	return c.compose(ctx, req, c.trailers(req, tree, v.Trailer()))
+}
+
+func (c *Checkpoint) trailers(req *spec.Requirement, tree, verdict string) []string {
+	return []string{
 		TrailerReq + ": " + oneLine(req.ID), TrailerTree + ": " + tree, TrailerHash + ": " + req.Hash(),
-		TrailerGate + ": " + v.Trailer(), TrailerRun + ": " + c.p.Run,
+		TrailerGate + ": " + verdict, TrailerRun + ": " + c.p.Run,
 	}
-	return c.compose(ctx, req, trailers)
 }
 
 func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailers []string) (string, error) {

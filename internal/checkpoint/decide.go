@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/glob"
 )
 
 // Decisions are what a user can decide about a requirement.
@@ -26,7 +28,7 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
 	}
-	if what != "stop" && what != "rollback" && c.replayed(id, Event("decide "+what)) {
+	if c.replayed(id, Event("decide "+what)) {
 		return nil
 	}
 	switch what {
@@ -67,9 +69,6 @@ func (c *Checkpoint) reopenRun(p *Progress) error {
 	if err := c.rebuildBlocks(p); err != nil {
 		return err
 	}
-	if p.Req.Status == Completed {
-		return nil
-	}
 	return p.move(RunDecide)
 }
 
@@ -103,6 +102,9 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	if err := c.refusePlan(ctx, id, head, tree); err != nil {
+		return err
+	}
 	if err := c.setIndex(ctx, tree); err != nil {
 		return err
 	}
@@ -116,15 +118,36 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	return c.update(ctx, c.reopenRun)
 }
 
-// withPlan is the commit to measure a fix by hand from: stable, with the specification and ralph.yaml as head has them.
-// What the user has committed of those since is the user's to change, and no part of the fix.
-func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string, error) {
+// plan are the files in which the user says what is to be done, relative to the worktree's top.
+func (c *Checkpoint) plan() []string {
 	paths := []string{config.File}
 	if filepath.IsLocal(c.specRel) {
 		paths = append(paths, c.specRel)
 	}
+	return paths
+}
+
+// refusePlan refuses a fix by hand beside which the plan is changed and not committed: it is no part of the fix, and the
+// gate would take it for one.
+func (c *Checkpoint) refusePlan(ctx context.Context, id, head, tree string) error {
+	changed, err := c.changes(ctx, head, tree)
+	if err != nil {
+		return err
+	}
+	allowed := c.graph.Spec().Lookup(id).Allow
+	for _, path := range c.plan() {
+		if slices.Contains(changed, path) && !glob.Any(allowed, path) {
+			return exit.Refuse("commit it on its own, or undo it; then decide again", "%s is changed and not committed: it is no part of the fix of %s", path, id)
+		}
+	}
+	return nil
+}
+
+// withPlan is the commit to measure a fix by hand from: stable, with the specification and ralph.yaml as head has them.
+// What the user has committed of those since is the user's to change, and no part of the fix.
+func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string, error) {
 	list := func(rev string) ([]byte, error) {
-		return c.repo.Output(ctx, append([]string{"ls-tree", "-z", "--full-tree", rev, "--"}, paths...)...)
+		return c.repo.Output(ctx, append([]string{"ls-tree", "-z", "--full-tree", rev, "--"}, c.plan()...)...)
 	}
 	then, err := list(stable)
 	if err != nil {
@@ -160,7 +183,10 @@ func (c *Checkpoint) stop(ctx context.Context, id string) error {
 	if err := c.interruptCurrent(ctx, "stopped"); err != nil {
 		return err
 	}
-	return c.update(ctx, func(p *Progress) error { return p.move(RunStop) })
+	return c.update(ctx, func(p *Progress) error {
+		c.event = eventOf(decideStop, id)
+		return c.endRun(p, RunStop)
+	})
 }
 
 // interruptCurrent puts the requirement in work, if there is one, back to pending and its work aside.
@@ -219,7 +245,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 		c.say("what is undone is kept under %s", ref)
 	}
 	err = c.update(ctx, func(p *Progress) error {
-		p.Rollback = &Rollback{Head: head, Target: target, Undone: undone}
+		p.Rollback = &Rollback{Req: id, Head: head, Target: target, Undone: undone}
 		return nil
 	})
 	if err != nil {
@@ -279,11 +305,12 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 				return err
 			}
 		}
+		c.event = eventOf(decideBack, in.Req)
 		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
 		}
-		return p.move(RunRollback)
+		return c.endRun(p, RunRollback)
 	})
 	if err != nil {
 		return err
@@ -352,11 +379,14 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		default:
 			return nil
 		}
-		err := p.move(event)
+		err := c.endRun(p, event)
 		status = p.Req.Status
 		return err
 	})
-	return status, err
+	if err != nil {
+		return status, err
+	}
+	return status, c.keepMissingSummaries()
 }
 
 // short is the beginning of a hash for people.

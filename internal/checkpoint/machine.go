@@ -49,6 +49,8 @@ const (
 	DecideSkip    Event = "decide skip"    // the user's decisions
 	DecideManual  Event = "decide manual"
 	DecideRetry   Event = "decide retry"
+	decideStop    Event = "decide stop" // this and the next move the run; a requirement only goes back
+	decideBack    Event = "decide rollback"
 	Interrupt     Event = "interrupt" // the run ends or is rolled back while it is in work
 	Reopen        Event = "reopen"    // rolled back, or its text changed
 )
@@ -61,7 +63,7 @@ var Events = []Event{Start, InfraExisting, InfraSkipped, InfraNeeded, InfraMade,
 var requirementTable = map[Status]map[Event]Status{
 	Pending:       {Start: InfraCheck, AutoBlock: Blocked},
 	InfraCheck:    {InfraExisting: InProgress, InfraSkipped: InProgress, InfraNeeded: InfraDispatch, Block: Blocked, Interrupt: Pending},
-	InfraDispatch: {InfraMade: InfraReady, InfraFallback: InfraReady, InfraFailed: Blocked, Block: Blocked, Interrupt: Pending},
+	InfraDispatch: {Attempt: InfraDispatch, InfraNeeded: InfraDispatch, InfraMade: InfraReady, InfraFallback: InfraReady, InfraFailed: Blocked, Block: Blocked, Interrupt: Pending},
 	InfraReady:    {Attempt: InProgress, Block: Blocked, Interrupt: Pending},
 	InProgress:    {Attempt: InProgress, Pass: Done, FailAgain: Retry, FailLast: Blocked, Block: Blocked, Interrupt: Pending},
 	Retry:         {Attempt: Retry, Pass: Done, FailAgain: Retry, FailLast: Blocked, Block: Blocked, Interrupt: Pending},
@@ -107,13 +109,13 @@ const (
 var RunEvents = []RunEvent{RunBegin, RunContinue, RunComplete, RunExhaust, RunBlock, RunDecide, RunStop, RunRollback, RunRecover}
 
 // runTable is the state machine of a run. An open run (running, blocked, recovered) is continued, one that ended
-// (completed, partial, rolled_back) is followed by a new one.
+// (completed, partial, rolled_back) is followed by a new one, unless the user decides that something of it is to be done.
 var runTable = map[RunStatus]map[RunEvent]RunStatus{
 	RunNone:    {RunBegin: Running, RunRecover: Recovered},
 	Running:    {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
 	RunBlocked: {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
 	Recovered:  {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
-	Completed:  {RunBegin: Running, RunRollback: RolledBack, RunRecover: Recovered},
+	Completed:  {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
 	Partial:    {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
 	RolledBack: {RunBegin: Running, RunRecover: Recovered},
 }

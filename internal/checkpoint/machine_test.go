@@ -15,7 +15,7 @@ import (
 var legalRequirement = map[Status]string{
 	Pending:       "start→test_infra_check, auto-block→blocked",
 	InfraCheck:    "infra existing→in_progress, infra skipped→in_progress, infra needed→test_infra_dispatch, block→blocked, interrupt→pending",
-	InfraDispatch: "infra ready→test_infra_ready, infra fallback→test_infra_ready, infra failed→blocked, block→blocked, interrupt→pending",
+	InfraDispatch: "attempt→test_infra_dispatch, infra needed→test_infra_dispatch, infra ready→test_infra_ready, infra fallback→test_infra_ready, infra failed→blocked, block→blocked, interrupt→pending",
 	InfraReady:    "attempt→in_progress, block→blocked, interrupt→pending",
 	InProgress:    "attempt→in_progress, pass→done, fail→retry, fail for good→blocked, block→blocked, interrupt→pending",
 	Retry:         "attempt→retry, pass→done, fail→retry, fail for good→blocked, block→blocked, interrupt→pending",
@@ -66,7 +66,7 @@ var legalRun = map[RunStatus]string{
 	Running:    "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
 	RunBlocked: "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
 	Recovered:  "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
-	Completed:  "begin→running, rollback→rolled_back, recover→recovered",
+	Completed:  "begin→running, decide→running, rollback→rolled_back, recover→recovered",
 	Partial:    "begin→running, decide→running, rollback→rolled_back, recover→recovered",
 	RolledBack: "begin→running, recover→recovered",
 }

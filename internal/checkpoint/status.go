@@ -1,12 +1,14 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode"
 
 	"ralph-loop/internal/atomicfile"
@@ -107,19 +109,27 @@ func (c *Checkpoint) KeepStatus() error {
 	if err := atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data); err != nil {
 		return err
 	}
-	id := c.p.Req.Current
-	if c.p.Find(id) == nil || c.graph.Spec().Lookup(id) == nil {
-		return nil
+	if id := c.p.Req.Current; c.p.Find(id) != nil && c.graph.Spec().Lookup(id) != nil {
+		return c.keepSummary(id)
 	}
+	return nil
+}
+
+func (c *Checkpoint) summaryPath(id string) string {
+	return filepath.Join(c.repo.Sprint(), "summaries", git.RefName(id)+".md")
+}
+
+// keepSummary keeps a requirement's summary as a file.
+func (c *Checkpoint) keepSummary(id string) error {
 	var b strings.Builder
 	if err := c.WriteSummary(&b, id); err != nil {
 		return err
 	}
-	dir := filepath.Join(c.repo.Sprint(), summariesDir)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	path := c.summaryPath(id)
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("keep the summary: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(dir, git.RefName(id)+".md"), []byte(b.String()))
+	return atomicfile.Write(path, []byte(b.String()))
 }
 
 // marks are how a status looks in a table, each two columns wide.
@@ -158,15 +168,30 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		estimated = " (partly estimated)"
 	}
 	if skips := c.skips(); skips > 0 {
-		times := "once"
-		if skips > 1 {
-			times = fmt.Sprintf("%d times", skips)
-		}
-		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times, filepath.Join(c.repo.StateDir(), "skips.log"))
+		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times(skips), filepath.Join(c.repo.StateDir(), "skips.log"))
+	}
+	if l := p.Limit; l != nil && p.open() {
+		fmt.Fprintf(w, "\nThe agent is over a limit until %s: %s\n", c.clock(l.Until), l.Said)
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
 		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))
 	return err
+}
+
+// clock is a recorded time as the user's clock shows it.
+func (c *Checkpoint) clock(t time.Time) string {
+	return t.In(c.now().Location()).Format("2006-01-02 15:04:05")
+}
+
+// WriteNow prints what is at work and since when. going is false where the run ended or waits for a decision.
+func (c *Checkpoint) WriteNow(w io.Writer) (going bool, err error) {
+	p := c.p
+	going = p.Req.Status == Running || p.Req.Status == Recovered
+	if id := p.Working(); going && id != "" {
+		r := p.Find(id)
+		_, err = fmt.Fprintf(w, "%s, attempt %d, since %s\n", oneLine(id), r.Attempts+1, c.now().Sub(cmp.Or(r.Steps.Isolate, r.Since)).Round(time.Second))
+	}
+	return going, err
 }
 
 // writeColumns prints rows with two spaces between the columns, as wide as a terminal shows them.
@@ -202,6 +227,13 @@ func columns(text string) int {
 		}
 	}
 	return n
+}
+
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func orDash(n int) string {
@@ -259,7 +291,7 @@ func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 		}
 		if err := writeColumns(w, [][]string{
 			{"  ralph-checkpoint failures " + id, "read what each attempt failed on"},
-			{"  " + decide + " retry", fmt.Sprintf("%d fresh attempts, told of the old failures", c.cfg.Agent.Attempts)},
+			{"  " + decide + " retry", "try again from the start, told of the old failures"},
 			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
 			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},
 			{"  " + decide + " stop", "end the run here"},

@@ -78,12 +78,12 @@ func inState(t *testing.T, change func(*Progress)) *Checkpoint {
 		}}
 	for i, id := range p.Order {
 		r := &Requirement{ID: id, Status: Done, Attempts: 1, Commit: strings.Repeat(string(rune('a'+i)), 40), Tokens: 1000, Seconds: 61.25, Number: i + 1,
-			Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, Learnings: at, State: at}}
+			Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Infra: InfraWork{Status: "skipped"}, Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, Learnings: at, State: at}}
 		p.Requirements = append(p.Requirements, r)
 	}
 	blocked, pending := p.Find("REQ-005"), p.Find("REQ-006")
 	*blocked = Requirement{ID: "REQ-005", Status: Blocked, Attempts: 3, Tokens: 300, Seconds: 9, Number: 5,
-		Reason: "failed 3 times, last: L2: 1 failed, 9 passed", Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, State: at}}
+		Reason: "failed 3 times, last: L2: 1 failed, 9 passed", Infra: InfraWork{Status: "skipped"}, Steps: Steps{Load: at, Isolate: at, Dispatch: at, Regression: at, Resolve: at, State: at}}
 	*pending = Requirement{ID: "REQ-006", Status: Pending}
 	if change != nil {
 		change(p)
@@ -155,6 +155,10 @@ func TestSummaries(t *testing.T) {
 			r := p.Find("REQ-005")
 			r.Status, r.Attempts, r.Reason = Retry, 2, ""
 		}},
+		{"refused", "REQ-005", func(p *Progress) {
+			r := p.Find("REQ-005")
+			r.Status, r.Attempts, r.Reason, r.Digests = Retry, 1, "", []string{"digests/REQ-005-1.txt"}
+		}},
 		{"blocked", "REQ-005", nil},
 		{"auto_blocked", "REQ-006", func(p *Progress) {
 			r := p.Find("REQ-006")
@@ -177,7 +181,11 @@ func TestSummaries(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := inState(t, tt.change).WriteSummary(&out, tt.id); err != nil {
+			c := inState(t, tt.change)
+			if err := c.writeDigest("digests/REQ-005-1.txt", []byte("The gate refused this tree: L2: 1 of 9 failed; also L1b fail\n\nL2 fail: 1 of 9 failed\nL2 fail: a test's own words\n\nL1b fail: 0 of 5 added lines are tests\n")); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.WriteSummary(&out, tt.id); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, "summary_"+tt.name, out.Bytes())
@@ -216,6 +224,85 @@ func TestCheckNamesWhatIsWrong(t *testing.T) {
 	c.p.Req.Completed = 5
 	if wrong, _ := c.Check(); len(wrong) != 1 || !strings.HasPrefix(wrong[0], "the sums do not add up: 4 done, 1 pending, 1 blocked, 0 skipped of 6") {
 		t.Errorf("%q", wrong)
+	}
+}
+
+// A run that has ended is judged by what it left, too.
+func TestCheckJudgesAFinishedRun(t *testing.T) {
+	ended := func(change func(*Progress)) *Checkpoint {
+		c := inState(t, func(p *Progress) {
+			p.Req.Status = Partial
+			for _, r := range p.Requirements {
+				r.SpecHash = ""
+			}
+			if change != nil {
+				change(p)
+			}
+		})
+		for _, r := range c.p.Requirements {
+			if req := c.graph.Spec().Lookup(r.ID); r.SpecHash == "" {
+				r.SpecHash = req.Hash()
+			}
+		}
+		if err := c.keepMissingSummaries(); err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	prompt := func(c *Checkpoint, attempt, text string) {
+		t.Helper()
+		dir := filepath.Join(c.repo.Sprint(), "runs", "r1", "REQ-001", attempt)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "prompt.txt"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, two := "  - {id: REQ-001, title: Tags 标签, description: d, acceptance_criteria: [c]}\n", "  - {id: REQ-002, title: \"A <b>filter</b>\", description: d, acceptance_criteria: [c]}\n"
+	for want, c := range map[string]func() *Checkpoint{
+		"": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "1", "The rules.\n"+one+"L2: 1 of 9 failed\n")
+			prompt(c, "infra", "another prompt")
+			return c
+		},
+		"REQ-002 left no checklist": func() *Checkpoint {
+			c := ended(nil)
+			if err := os.Remove(c.summaryPath("REQ-002")); err != nil {
+				t.Fatal(err)
+			}
+			return c
+		},
+		`REQ-003 is done and its verdict "L1 pass; L2 error" names no run of the whole suite`: func() *Checkpoint {
+			return ended(func(p *Progress) { p.Find("REQ-003").Gate = "L1 pass; L2 error" })
+		},
+		"REQ-001, attempt 2: its prompt does not hold the requirement's own lines": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "2", "Build it.\n")
+			return c
+		},
+		"REQ-001, attempt 1: its prompt holds the lines of REQ-002 too": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "1", one+two)
+			return c
+		},
+		"REQ-001, attempt 1: its prompt of about 25017 tokens is beyond prompt.max_tokens 16000": func() *Checkpoint {
+			c := ended(nil)
+			prompt(c, "1", one+strings.Repeat("more", 25000-4))
+			return c
+		},
+	} {
+		wrong, err := c().Check()
+		if err != nil || strings.Join(wrong, "\n") != want && !strings.HasPrefix(strings.Join(wrong, "\n"), want+":") {
+			t.Errorf("%q, %v; want %q", wrong, err, want)
+		}
+	}
+	// What is open is not judged yet.
+	c := ended(func(p *Progress) { p.Req.Status = Running })
+	prompt(c, "1", "Build it.\n")
+	if wrong, err := c.Check(); err != nil || len(wrong) > 0 {
+		t.Errorf("%q, %v", wrong, err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/plainyaml"
 )
 
 // LogName is the state file's name in the worktree's state folder, and that of its copy on the git side.
@@ -51,11 +52,11 @@ const sumPrefix = "# sha256: "
 func encode(p *Progress) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString("# The state of the loop. Do not edit: the last line proves that the file is whole.\n")
-	enc := yaml.NewEncoder(&b)
-	enc.SetIndent(2)
-	if err := enc.Encode(p); err != nil {
+	text, err := plainyaml.Marshal(p)
+	if err != nil {
 		return nil, fmt.Errorf("encode the state: %w", err)
 	}
+	b.Write(text)
 	sum := sha256.Sum256(b.Bytes())
 	b.WriteString(sumPrefix + hex.EncodeToString(sum[:]) + "\n")
 	return b.Bytes(), nil
@@ -76,9 +77,7 @@ func decode(data []byte) (*Progress, error) {
 		return nil, errors.New("its last line does not fit its content")
 	}
 	var p Progress
-	dec := yaml.NewDecoder(bytes.NewReader(body))
-	dec.KnownFields(true)
-	err := dec.Decode(&p)
+	err := plainyaml.Unmarshal(body, &p)
 	version := p.Schema
 	if err != nil {
 		// Newer keys are known to newer programs only: the version explains them.
@@ -184,6 +183,23 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 		return p, change(&p.Learnings)
 	})
 }
+
+// RecordTold records of a requirement how its learnings were told to on.learned. One that failed once is not called well
+// by the next.
+func (s *Store) RecordTold(ctx context.Context, id, result string) error {
+	if p, err := s.Load(); err != nil || p == nil || p.Find(id) == nil {
+		return err
+	}
+	return s.Update(ctx, func(p *Progress) (*Progress, error) {
+		if r := p.Find(id); r != nil && (r.OnLearned == "" || r.OnLearned == Called) {
+			r.OnLearned = result
+		}
+		return p, nil
+	})
+}
+
+// Called is the OnLearned of a requirement whose learnings were told.
+const Called = "called"
 
 // lock takes the write lock, waiting for at most a minute.
 func (s *Store) lock(ctx context.Context) (func(), error) {

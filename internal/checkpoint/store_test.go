@@ -361,3 +361,32 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// TestStateIsPlain: a thousand requirements that are done are read without yaml.v3, which would take tens of times as
+// long at each start of each program.
+func TestStateIsPlain(t *testing.T) {
+	at := time.Date(2026, 5, 8, 10, 30, 0, 0, time.UTC)
+	p := sample()
+	for i := range 1000 {
+		id := fmt.Sprintf("REQ-%04d", i)
+		p.Order = append(p.Order, id)
+		p.Learnings.Reports = append(p.Learnings.Reports, "20261130T144906Z-4123/"+id+"/1")
+		p.Requirements = append(p.Requirements, &Requirement{ID: id, Status: Done, Attempts: 1, SpecHash: strings.Repeat("0123456789abcdef", 4), Commit: strings.Repeat("1a", 20),
+			Tokens: 12, Seconds: 0.034, Gate: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410", Steps: Steps{at, at, at, at, at, at, at}, Number: i + 1, Since: at})
+	}
+	data, err := encode(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	allocs := testing.AllocsPerRun(3, func() {
+		if _, err := decode(data); err != nil {
+			t.Error(err)
+		}
+	})
+	if allocs > 40_000 { // yaml.v3 makes some 250,000
+		t.Errorf("reading the state took %.0f allocations", allocs)
+	}
+	if allocs := testing.AllocsPerRun(3, func() { _, _ = encode(p) }); allocs > 10_000 { // yaml.v3: 140,000
+		t.Errorf("writing the state took %.0f allocations", allocs)
+	}
+}

@@ -23,30 +23,34 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 		return err
 	}
 	s := &summary{c: c, r: r}
-	asked, infra := !r.Steps.Isolate.IsZero(), ""
-	if !r.Steps.Load.IsZero() {
-		infra = c.p.Req.InfraStatus
-	}
+	asked := !r.Steps.Isolate.IsZero()
 	fmt.Fprintf(&s.b, "## %s: %s - Execution Summary\n\n**Status**: %s\n", oneLine(id), oneLine(req.Title), s.headline())
 	s.group("Context Isolation",
 		box{asked, "Previous context cleared (each attempt is a new process with a new prompt)"},
 		box{asked && len(c.p.Learnings.Permanent) > 0, fmt.Sprintf("Permanent learnings: %d", len(c.p.Learnings.Permanent))},
 		box{asked && len(c.p.Learnings.Contextual) <= c.cfg.Learn.Window, fmt.Sprintf("Contextual learnings: %d (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
-		box{infra != "", "Test infrastructure: " + orText(infra)})
-	gate := gateFigures(r.Gate)
+		box{r.Infra.Status != "", "Test infrastructure ready: " + orText(r.Infra.Status)})
+	gate, failed := gateFigures(r.Gate), s.refusals()
+	layer := func(name, text string, ticked bool) box {
+		if why := failed[name]; why != "" {
+			return box{false, text + ": " + why}
+		}
+		return box{ticked, text + ": " + orText(gate[name])}
+	}
 	s.group("TDD Compliance",
-		box{gate["L1b"] != "", "Test-first ratio: " + orText(gate["L1b"])},
-		box{gate["mocks"] != "" || gate["L1b"] != "", "Mocks within bounds or justified"},
+		layer("L1b", "Test-first ratio", gate["L1b"] != ""),
+		box{failed["mocks"] == "" && (gate["mocks"] != "" || gate["L1b"] != ""), "Mocks within bounds or justified"},
 		box{gate["L1b"] != "" && gate["L1b"] != "not-applicable", "Test files present"})
 	s.group("Verification Layers",
-		box{gate["L1"] == "pass", "L1 typecheck and lint: " + orText(gate["L1"])},
-		box{gate["L1b"] != "", "L1b test-first: " + orText(gate["L1b"])},
-		box{strings.HasSuffix(gate["L2"], "passed"), "L2 full regression: " + orText(gate["L2"])},
-		box{gate["L3"] != "", "L3 coverage: " + orText(gate["L3"])})
+		layer("L1", "L1 typecheck and lint", gate["L1"] == "pass"),
+		layer("L1b", "L1b test-first", gate["L1b"] != ""),
+		layer("L2", "L2 full regression", strings.HasSuffix(gate["L2"], "passed")),
+		layer("L3", "L3 coverage", gate["L3"] != ""))
 	permanent, contextual := s.learned()
 	s.group("Learnings Persisted",
 		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Permanent: %d%s", len(permanent), first(permanent))},
-		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Contextual: %d%s", len(contextual), first(contextual))})
+		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Contextual: %d%s", len(contextual), first(contextual))},
+		box{r.OnLearned == Called, "on.learned: " + s.told()})
 	s.group("State Updated",
 		box{s.inAgentsFile(), agentsmd.Name + " section"},
 		box{!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero(), LogName + " checkpoint"},
@@ -108,6 +112,29 @@ func gateFigures(trailer string) map[string]string {
 	return figures
 }
 
+// refusals are the layers that refused the last attempt, with their figures, as its digest names them.
+func (s *summary) refusals() map[string]string {
+	if s.r.Status != Retry && s.r.Status != Blocked || len(s.r.Digests) == 0 {
+		return nil
+	}
+	name := s.r.Digests[len(s.r.Digests)-1]
+	data, err := os.ReadFile(filepath.Join(s.c.repo.Sprint(), filepath.FromSlash(name)))
+	if err != nil {
+		return nil
+	}
+	failed := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		for _, layer := range []string{"L1", "L1b", "L2", "L3", "mocks"} {
+			for _, result := range []string{"fail", "error"} {
+				if why, ok := strings.CutPrefix(line, layer+" "+result+": "); ok && failed[layer] == "" {
+					failed[layer] = oneLine(why)
+				}
+			}
+		}
+	}
+	return failed
+}
+
 // learned are the learnings that this requirement's reports brought and that are still in the windows.
 func (s *summary) learned() (permanent, contextual []string) {
 	for _, l := range s.c.p.Learnings.Permanent {
@@ -121,6 +148,19 @@ func (s *summary) learned() (permanent, contextual []string) {
 		}
 	}
 	return permanent, contextual
+}
+
+// told says what became of the command that is told what was learned.
+func (s *summary) told() string {
+	switch {
+	case s.r.OnLearned != "":
+		return oneLine(s.r.OnLearned)
+	case len(s.c.cfg.On.Learned) == 0:
+		return "not configured"
+	case s.r.Steps.Learnings.IsZero():
+		return "not called yet"
+	}
+	return "nothing new to tell"
 }
 
 func first(texts []string) string {
@@ -200,7 +240,7 @@ func (c *Checkpoint) Check() (wrong []string, err error) {
 	if data, err := os.ReadFile(c.baselinePath()); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && string(data) != p.Baseline+"\n" {
 		report("last-req-baseline.txt does not hold the baseline %s", p.Baseline)
 	}
-	return wrong, nil
+	return wrong, c.checkFinished(report)
 }
 
 // checkSteps looks at the seven steps of a requirement that is done. One that a user finished by hand had no agent.

@@ -141,7 +141,7 @@ func (c *Checkpoint) pause(ctx context.Context, id string) error {
 		return c.sleepUntil(ctx, c.now().Add(min(time.Second<<min(c.p.AtOnce-1, 10), maxPause)))
 	}
 	wait := l.Until.Sub(c.now())
-	at := l.Until.In(c.now().Location()).Format("2006-01-02 15:04:05")
+	at := c.clock(l.Until)
 	if c.cfg.Agent.RateLimit == "stop" || wait > maxWait || l.Times > mostWaits {
 		return &exit.Coded{Code: exit.RateLimit, Hint: "start the loop again after that: it goes on from here",
 			Err: fmt.Errorf("%s: the agent is over a limit, probably until %s: %q; nothing is charged", id, at, l.Said)}

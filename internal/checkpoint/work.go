@@ -52,50 +52,12 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		}
 		p.Iteration++
 		p.Baseline, p.Req.Current, p.LastAttempt = head, id, nil
-		r.Number, r.SpecHash, r.Steps = p.Iteration, req.Hash(), Steps{Load: c.stamp()}
+		r.Number, r.SpecHash, r.Steps, r.Infra = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
 		return c.writeBaseline(head)
 	})
 	return attempt, err
-}
-
-// infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
-var infraEvents = map[string]struct {
-	event  Event
-	status string
-}{
-	"existing": {InfraExisting, "existing"}, "skipped": {InfraSkipped, "skipped"}, "needed": {InfraNeeded, ""},
-	"ready": {InfraMade, "generated"}, "fallback": {InfraFallback, "fallback"}, "failed": {InfraFailed, ""},
-}
-
-// Infra records what was found of, or done for, the test infrastructure. Said again of a requirement that is past it,
-// it changes nothing.
-func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
-	e, ok := infraEvents[word]
-	if !ok {
-		return exit.Misuse("known are existing, skipped, needed, ready, fallback, failed", "%q is unknown", word)
-	}
-	return c.update(ctx, func(p *Progress) error {
-		r, _, err := c.current(p, id)
-		if err != nil {
-			return err
-		}
-		if (word == "existing" || word == "skipped") && (r.Status == InProgress || r.Status == Retry) {
-			return nil
-		}
-		if err := c.set(r, e.event); err != nil {
-			return err
-		}
-		if e.status != "" {
-			p.Req.InfraStatus = e.status
-		}
-		if r.Status == Blocked {
-			r.Reason = "its test infrastructure could not be made"
-			return c.rebuildBlocks(p)
-		}
-		return nil
-	})
 }
 
 // maxDigest is the longest digest that is kept, in bytes.
@@ -106,8 +68,9 @@ const Limited Status = "limited"
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
-// requirement's is kept under a ref and the tree is cleaned.
-func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: regressions in it are
+// told.
+func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate.Verdict) (Status, error) {
 	if c.replayed(id, FailAgain, FailLast) {
 		return c.p.Find(id).Status, nil
 	}
@@ -116,7 +79,10 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		return "", err
 	}
 	last := c.p.LastAttempt
-	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+	if last == nil || last.Req != id {
+		return "", noAttempt(r)
+	}
+	if last.Outcome == OutcomeLimited {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -125,7 +91,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 			return nil
 		})
 	}
-	if len(digest) == 0 && last != nil && last.Req == id {
+	if len(digest) == 0 {
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
@@ -133,13 +99,13 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 	if err := c.writeDigest(name, digest); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
+	timedOut := last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %d times: too large, split it", r.Timeouts+1)
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
 	case number >= c.cfg.Agent.Attempts:
-		event, reason = FailLast, fmt.Sprintf("failed %d times, last: %s", number, strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
+		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
 	if err := c.backToAttempt(ctx); err != nil {
 		return "", err
@@ -167,9 +133,20 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
 			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteRegression(p, r, number, v)
+		if event == FailLast {
+			c.noteBlocked(p, r)
+		}
+		return nil
 	})
 	return status, err
+}
+
+func noAttempt(r *Requirement) error {
+	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
 
 // mustBeAttempted is the requirement in work, with the infrastructure behind it.
@@ -226,7 +203,11 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 		}
 		r.Reason, p.LastAttempt = reason, nil
 		r.Steps.Resolve = r.Steps.after(c.stamp())
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteBlocked(p, r)
+		return nil
 	})
 }
 
@@ -297,7 +278,8 @@ func firstLine(text []byte) string {
 }
 
 // Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt.
+// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
 		return nil, nil
@@ -309,6 +291,12 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	names := r.Digests
 	if r.Attempts == 1 && len(names) > 1 {
 		names = names[len(names)-1:]
+	}
+	if r.Status == InfraDispatch {
+		names = nil
+		for n := range r.Infra.Tries {
+			names = append(names, infraDigest(id, n+1))
+		}
 	}
 	var digests []string
 	for _, name := range names {
@@ -325,23 +313,23 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	return digests, nil
 }
 
-// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. over
-// says which was passed and how to raise it; "" where none was. Above the run's threshold the run is blocked, above the
-// requirement's that requirement is, unless it is done.
-func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over string, err error) {
+// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. Above the
+// run's the run is blocked, above the requirement's that requirement is, unless it is done. over then says so, with how
+// to raise the threshold and the code exit.No (the requirement's) or exit.Budget (the run's).
+func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err error) {
 	if c.p == nil {
-		return used, "", errNoRun()
+		return used, nil, errNoRun()
 	}
 	r, _, err := c.entry(c.p, id)
 	if err != nil {
-		return used, "", err
+		return used, nil, err
 	}
-	limit := c.cfg.Cost.ReqThreshold
-	if limit > 0 && r.Tokens > limit {
-		over = fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
+		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
-			if err := c.Block(ctx, id, over); err != nil {
-				return used, "", err
+			if err := c.Block(ctx, id, reason); err != nil {
+				return used, nil, err
 			}
 		}
 	}
@@ -349,9 +337,10 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
 		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = fmt.Sprintf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)
+			over = &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+				Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)}
 			if p.Req.Status == Running {
-				if err := p.move(RunBlock); err != nil {
+				if err := c.endRun(p, RunBlock); err != nil {
 					return err
 				}
 			}

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +14,9 @@ import (
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
 )
 
 const checkpointName = "ralph-checkpoint"
@@ -38,7 +42,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 				&urfave.BoolFlag{Name: "keep-changed", Usage: "leave them done"},
 			}},
 			{Name: "start", Usage: "take up a requirement; prints the number of its next attempt", Action: v.start},
-			{Name: "infra", Usage: "record what is known of the test infrastructure", Action: v.infra},
+			{Name: "infra", Usage: "see to the test infrastructure, or record what is known of it", Action: v.infra},
 			{Name: "attempt", Usage: "run one agent, the prompt on stdin", Action: v.attempt, Flags: []urfave.Flag{
 				&urfave.DurationFlag{Name: "timeout", Usage: "wall clock, as in 300s"},
 				&urfave.StringFlag{Name: "agent", Usage: "one of 'ralph-checkpoint agents'; COMMAND is then its arguments"},
@@ -49,6 +53,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			}},
 			{Name: "fail", Usage: "record a failed attempt; prints what follows: retry or blocked", Action: v.fail, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "digest", Usage: "the file with what the next attempt is told; - is stdin"},
+				&urfave.StringFlag{Name: "verdict", Usage: "the gate's verdict as JSON: regressions in it are told"},
 			}},
 			{Name: "block", Usage: "give a requirement up", Action: v.block, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "reason", Usage: "why"},
@@ -56,10 +61,16 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
 			}},
-			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost},
+			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
+				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+			}},
+			{Name: "tell", Usage: "run the commands below 'on' in ralph.yaml for what happened", Action: v.tell},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
-			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{format}},
+			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{
+				format,
+				&urfave.BoolFlag{Name: "watch", Usage: "draw it again and again, on a terminal"},
+			}},
 			{Name: "summary", Usage: "print a requirement's execution summary", Action: v.summary},
 			{Name: "report", Usage: "print the run's report: the table, and what can be decided", Action: v.report},
 			{Name: "check", Usage: "judge the state", Action: v.check},
@@ -179,7 +190,7 @@ func (v *checkpointVerbs) start(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) infra(c *urfave.Context) error {
-	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ existing|skipped|needed|ready|fallback|failed", 2, 2)
+	ops, err := v.p.operands(c, "ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed", 2, 2)
 	if err != nil {
 		return err
 	}
@@ -188,7 +199,18 @@ func (v *checkpointVerbs) infra(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	if err := cp.Infra(c.Context, ops[0], ops[1]); err != nil {
+	// A driver that was killed cannot end us: we notice.
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	if ops[1] != "check" {
+		err = cp.Infra(ctx, ops[0], ops[1])
+	} else {
+		var word string
+		if word, err = cp.CheckInfra(ctx, ops[0]); err == nil {
+			fmt.Fprintln(v.p.Stdout, word)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return v.keepStatus(cp)
@@ -229,10 +251,8 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if a.Changed {
 		return nil
 	}
-	if out, ok := v.p.Stdout.(interface{ Flush() error }); ok {
-		if err := out.Flush(); err != nil {
-			return err
-		}
+	if err := v.p.flush(); err != nil {
+		return err
 	}
 	fmt.Fprint(v.p.Stderr, a.Digest)
 	if !strings.HasSuffix(a.Digest, "\n") {
@@ -275,7 +295,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) fail(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint fail [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var digest []byte
 		if name := c.String("digest"); name != "" {
 			var err error
@@ -283,12 +303,35 @@ func (v *checkpointVerbs) fail(c *urfave.Context) error {
 				return err
 			}
 		}
-		status, err := cp.Fail(c.Context, id, digest)
+		verdict, err := v.verdict(c.String("verdict"))
+		if err != nil {
+			return err
+		}
+		status, err := cp.Fail(c.Context, id, digest, verdict)
 		if err == nil {
 			fmt.Fprintln(v.p.Stdout, status)
 		}
 		return err
 	})
+}
+
+// verdict reads what ralph-gate --verdict wrote; nil where the gate was not asked, so that the file is empty or none is named.
+func (v *checkpointVerbs) verdict(name string) (*gate.Verdict, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(v.p.abs(name))
+	if err != nil {
+		return nil, fmt.Errorf("read the verdict: %w", err)
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	verdict := new(gate.Verdict)
+	if err := json.Unmarshal(data, verdict); err != nil {
+		return nil, exit.Fail("'ralph-gate --verdict FILE' writes one", "%q is no verdict: %w", name, err)
+	}
+	return verdict, nil
 }
 
 // read is the beginning of a file that the user names; - is stdin.
@@ -333,17 +376,20 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost REQ", func(cp *checkpoint.Checkpoint, id string) error {
-		used, over, err := cp.Cost(c.Context, id)
-		if err != nil {
+	var over error
+	err := v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		var used checkpoint.Cost
+		var err error
+		if used, over, err = cp.Cost(c.Context, id); err != nil {
 			return err
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
-		if over != "" {
-			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
+		if c.Bool("summary") {
+			return cp.WriteSummary(v.p.Stdout, id)
 		}
+		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
 		return nil
 	})
+	return cmp.Or(err, over)
 }
 
 func (v *checkpointVerbs) finish(c *urfave.Context) error {
@@ -361,6 +407,18 @@ func (v *checkpointVerbs) finish(c *urfave.Context) error {
 	}
 	fmt.Fprintln(v.p.Stdout, status)
 	return v.keepStatus(cp)
+}
+
+func (v *checkpointVerbs) tell(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint tell", 0, 0); err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return cp.Tell(c.Context)
 }
 
 // view runs f on the state, for a verb that changes nothing.
@@ -393,7 +451,10 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 	if err := oneOf("format", c.String("format"), "text", "json"); err != nil {
 		return err
 	}
-	return v.view(c, "ralph-checkpoint status [--format text|json]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	if c.Bool("watch") {
+		return v.watch(c)
+	}
+	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
 		if c.String("format") == "text" {
 			return cp.WriteTable(v.p.Stdout)
 		}

@@ -39,7 +39,8 @@ type Process struct {
 	Dir            string   // absolute working directory
 	Now            func() time.Time
 
-	operandsAfterDashes int // how many arguments followed the command line's first "--"; -1 without one
+	terminal            bool // stdout is one
+	operandsAfterDashes int  // how many arguments followed the command line's first "--"; -1 without one
 }
 
 // ThisProcess is the process that we run in.
@@ -89,6 +90,7 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	defer stop()
 
 	inner := *p
+	inner.terminal = isTerminal(p.Stdout)
 	inner.Stdout = out
 	inner.operandsAfterDashes = afterDashes(args)
 	*p = inner
@@ -139,6 +141,14 @@ func (p *Process) report(name string, err error) {
 	if hint := exit.HintOf(err); hint != "" {
 		fmt.Fprintf(p.Stderr, "hint: %s\n", hint)
 	}
+}
+
+// flush writes out what was printed so far, where a result must be seen before the end.
+func (p *Process) flush() error {
+	if out, ok := p.Stdout.(interface{ Flush() error }); ok {
+		return out.Flush()
+	}
+	return nil
 }
 
 // warn writes a warning to stderr; it changes no exit code.

@@ -21,12 +21,12 @@ const gateName = "ralph-gate"
 
 // Gate runs ralph-gate.
 func Gate(p *Process, doc string, args []string) int {
-	g := &gateProgram{Process: p, terminal: isTerminal(p.Stdout)}
+	g := &gateProgram{p}
 	// Options may stand before the verb or behind it; option() looks in both places.
 	flags := func() []urfave.Flag {
 		return []urfave.Flag{
 			&urfave.StringFlag{Name: "base"}, &urfave.StringFlag{Name: "req"}, &urfave.StringFlag{Name: "only"}, &urfave.StringFlag{Name: "push"},
-			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "color"},
+			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "verdict"}, &urfave.StringFlag{Name: "color"},
 			&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
 		}
 	}
@@ -38,6 +38,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
+			{Name: "infra", Usage: "the contract about the test infrastructure", Flags: flags(), Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
 			{Name: "doctor", Usage: "are commits and pushes judged here?", Action: g.doctor},
@@ -53,7 +54,6 @@ func Gate(p *Process, doc string, args []string) int {
 // gateProgram holds the verbs of ralph-gate.
 type gateProgram struct {
 	*Process
-	terminal bool // stdout is one
 }
 
 // option is a flag's value, given before the verb or behind it.

@@ -1,10 +1,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -58,6 +57,15 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		}
 		if err := atomicfile.Write(name, []byte(v.Digest())); err != nil {
 			return fmt.Errorf("write the digest: %w", err)
+		}
+	}
+	if name := option(c, "verdict"); name != "" {
+		var object bytes.Buffer
+		if err := v.WriteJSON(&object); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
+		}
+		if err := atomicfile.Write(g.abs(name), object.Bytes()); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
 		}
 	}
 	if code := v.ExitCode(); code != exit.OK {
@@ -163,13 +171,4 @@ func (g *gateProgram) colour(when string) bool {
 		return false
 	}
 	return g.terminal && g.Getenv("NO_COLOR") == "" && g.Getenv("TERM") != "dumb"
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }

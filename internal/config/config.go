@@ -11,15 +11,17 @@ const File = "ralph.yaml"
 
 // Config is ralph.yaml, whole.
 type Config struct {
-	Spec          string `yaml:"spec"`
-	MaxIterations int    `yaml:"max_iterations"`
-	Agent         Agent  `yaml:"agent"`
-	Prompt        Prompt `yaml:"prompt"`
-	Gate          Gate   `yaml:"gate"`
-	Hook          Hook   `yaml:"hook"`
-	Learn         Learn  `yaml:"learn"`
-	Cost          Cost   `yaml:"cost"`
-	Commit        Commit `yaml:"commit"`
+	Spec          string    `yaml:"spec"`
+	MaxIterations int       `yaml:"max_iterations"`
+	Agent         Agent     `yaml:"agent"`
+	Prompt        Prompt    `yaml:"prompt"`
+	Gate          Gate      `yaml:"gate"`
+	Hook          Hook      `yaml:"hook"`
+	TestInfra     TestInfra `yaml:"test_infra"`
+	Learn         Learn     `yaml:"learn"`
+	Cost          Cost      `yaml:"cost"`
+	Commit        Commit    `yaml:"commit"`
+	On            On        `yaml:"on"`
 }
 
 // Agent says which agent is dispatched and how long it may take.
@@ -64,6 +66,17 @@ type Hook struct {
 	Layers []string `yaml:"layers"`
 }
 
+// TestInfra is the contract about the test infrastructure: one file from which every test takes its application and its
+// database, so that no requirement writes its own.
+type TestInfra struct {
+	File     string  `yaml:"file"`     // where it lies; NoTestInfra: there is no contract; "": as the project's package.json has it
+	Exports  Exports `yaml:"exports"`  // what it exports; none: the two usual names
+	Fallback string  `yaml:"fallback"` // when no agent could make it: template, or none
+}
+
+// NoTestInfra is the TestInfra.File of a project that wants no contract.
+const NoTestInfra = "none"
+
 // Learn sizes the learnings windows and AGENTS.md.
 type Learn struct {
 	Window             int    `yaml:"window"`               // newest contextual learnings
@@ -84,6 +97,17 @@ type Commit struct {
 	Subject string `yaml:"subject"` // {id} and {title} are replaced
 }
 
+// On holds the user's own commands, which are told what happened. Each reads one JSON object on its standard input.
+type On struct {
+	Learned      []Command `yaml:"learned"`       // a learning is new, or permanent from now on
+	ReqDone      []Command `yaml:"req_done"`      // a requirement is committed
+	Regression   []Command `yaml:"regression"`    // an attempt broke a test that passed on the baseline
+	Blocked      []Command `yaml:"blocked"`       // a requirement is given up
+	Finished     []Command `yaml:"finished"`      // the run ended, or waits for its user
+	Review       []Command `yaml:"review"`        // the gate is green; what they print are findings
+	ReviewBlocks bool      `yaml:"review_blocks"` // a finding fails the attempt
+}
+
 // Default is the configuration without a file.
 func Default() *Config {
 	return &Config{
@@ -93,9 +117,10 @@ func Default() *Config {
 		Prompt:        Prompt{Lang: "auto", MaxTokens: 16000, AgentsMD: "auto"},
 		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, Timeout: Duration(15 * time.Minute),
 			Link: []string{"node_modules", ".venv", ".env"}},
-		Hook:   Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "L2", "L3"}},
-		Learn:  Learn{Window: 3, PromoteAt: 2, AgentsMDMaxLines: 500, AgentsMDKeep: 6, PermanentMaxTokens: 800},
-		Cost:   Cost{Threshold: 200000},
-		Commit: Commit{Subject: "ralph-loop: {id} - {title}"},
+		Hook:      Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "infra", "L2", "L3"}},
+		TestInfra: TestInfra{Fallback: "template"},
+		Learn:     Learn{Window: 3, PromoteAt: 2, AgentsMDMaxLines: 500, AgentsMDKeep: 6, PermanentMaxTokens: 800},
+		Cost:      Cost{Threshold: 200000},
+		Commit:    Commit{Subject: "ralph-loop: {id} - {title}"},
 	}
 }

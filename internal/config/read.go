@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"path/filepath"
 	"reflect"
 	"strings"
 
@@ -145,14 +147,22 @@ func (r *reader) limits(c *Config) {
 		}
 	}
 	for key, words := range map[string][]string{
-		"prompt.lang " + c.Prompt.Lang:          {"auto", "en", "zh"},
-		"agent.rate_limit " + c.Agent.RateLimit: {"wait", "stop"},
-		"prompt.agents_md " + c.Prompt.AgentsMD: {"auto", "always", "never"},
+		"prompt.lang " + c.Prompt.Lang:                {"auto", "en", "zh"},
+		"agent.rate_limit " + c.Agent.RateLimit:       {"wait", "stop"},
+		"prompt.agents_md " + c.Prompt.AgentsMD:       {"auto", "always", "never"},
+		"test_infra.fallback " + c.TestInfra.Fallback: {"template", "none"},
 	} {
 		name, value, _ := strings.Cut(key, " ")
 		if !strings.Contains(" "+strings.Join(words, " ")+" ", " "+value+" ") {
 			r.problems = append(r.problems, fmt.Sprintf("%s: %s is %q; known are %s", r.name, name, value, strings.Join(words, ", ")))
 		}
+	}
+	infra := c.TestInfra
+	if file := infra.File; file != "" && (!filepath.IsLocal(filepath.FromSlash(file)) || path.Clean(file) != file || file == ".") {
+		r.problems = append(r.problems, fmt.Sprintf("%s: test_infra.file is %q; it must be a path of a file from the worktree's top, with slashes", r.name, file))
+	}
+	if len(infra.Exports) > 0 && (infra.File == "" || infra.File == NoTestInfra) {
+		r.problems = append(r.problems, fmt.Sprintf("%s: test_infra.exports says what a file exports, and test_infra.file names none", r.name))
 	}
 	if !strings.Contains(c.Commit.Subject, "{id}") {
 		r.problems = append(r.problems, fmt.Sprintf("%s: commit.subject must hold {id}", r.name))

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,37 @@ func (c Coverage) String() string {
 	}
 	return strconv.Itoa(c.Percent)
 }
+
+// Export is a name that the test infrastructure exports, with what it is for.
+type Export struct{ Name, Meaning string }
+
+// Exports are written as a mapping, name to meaning, and keep its order.
+type Exports []Export
+
+// UnmarshalYAML reads the mapping.
+func (e *Exports) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return errors.New("exports are written as {name: what it is for}")
+	}
+	list, seen := Exports{}, map[string]bool{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, meaning := n.Content[i].Value, n.Content[i+1]
+		switch {
+		case !identifier.MatchString(name):
+			return fmt.Errorf("%q is no name that a file could export", name)
+		case seen[name]:
+			return fmt.Errorf("%q stands twice", name)
+		case meaning.Kind != yaml.ScalarNode || meaning.Tag == "!!null" || strings.TrimSpace(meaning.Value) == "":
+			return fmt.Errorf("say what %s is for, in a text: every prompt holds it", name)
+		}
+		seen[name] = true
+		list = append(list, Export{name, strings.Join(strings.Fields(meaning.Value), " ")})
+	}
+	*e = list
+	return nil
+}
+
+var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
 // Command is one command of the project's: a program with its arguments as a list, or a line for sh.
 type Command struct {

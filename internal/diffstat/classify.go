@@ -2,6 +2,7 @@ package diffstat
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/glob"
@@ -23,7 +24,9 @@ type Classifier struct {
 	// TestGlobs are further files that are test code, whatever the built-in rules say. They are patterns of
 	// package glob.
 	TestGlobs []string
-	// IgnoreGlobs are files that count as neither. They outrank TestGlobs.
+	// TestFiles are paths of further files that are test code.
+	TestFiles []string
+	// IgnoreGlobs are files that count as neither. They outrank both.
 	IgnoreGlobs []string
 }
 
@@ -34,7 +37,7 @@ func (c *Classifier) ByName(p string) (class Class, reason string) {
 		if glob.Any(c.IgnoreGlobs, p) {
 			return Other, ignored
 		}
-		if glob.Any(c.TestGlobs, p) {
+		if glob.Any(c.TestGlobs, p) || slices.Contains(c.TestFiles, p) {
 			return Test, ""
 		}
 	}

@@ -15,7 +15,7 @@ const ratioVersion = 2
 
 func (j *judge) ratioKey() inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs}}
+	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.NoTestRequired}
 	}

@@ -16,6 +16,7 @@ import (
 	"ralph-loop/internal/nearest"
 	"ralph-loop/internal/snapshot"
 	"ralph-loop/internal/spec"
+	"ralph-loop/internal/testinfra"
 )
 
 // Request is what the gate is asked.
@@ -41,7 +42,9 @@ type judge struct {
 	baseTree string
 	cache    *cache
 	stat     *diffstat.Stat
-	plans    map[string]*plan // by tree
+	agreed   *testinfra.Contract // nil: none, or not looked for
+	looked   bool                // for agreed
+	plans    map[string]*plan    // by tree
 	copied   *snapshot.Copy
 	tested   map[string]*testRun // by tree
 	logs     map[string]bool     // logs begun in this run
@@ -115,6 +118,8 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.remembered(ctx, j.mocksKey(), j.mocks)
 	case "integrity":
 		return j.remembered(ctx, j.integrityKey(), j.integrity)
+	case "infra":
+		return j.remembered(ctx, j.infraKey(), j.infra)
 	case "L1":
 		return j.static(ctx)
 	case "L2":
@@ -146,16 +151,16 @@ func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
 	if j.stat != nil {
 		return j.stat, nil
 	}
-	stat, err := diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, j.classifier(), j.Others...)
+	contract, err := j.contract(ctx)
+	if err != nil {
+		return nil, err
+	}
+	stat, err := diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, classifier(j.Config, contract), j.Others...)
 	if err != nil {
 		return nil, err
 	}
 	j.stat = stat
 	return stat, nil
-}
-
-func (j *judge) classifier() *diffstat.Classifier {
-	return &diffstat.Classifier{TestGlobs: j.Config.Gate.TestGlobs, IgnoreGlobs: j.Config.Gate.IgnoreGlobs}
 }
 
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.

@@ -20,7 +20,7 @@ const (
 
 func (j *judge) mocksKey() inputs {
 	g := j.Config.Gate
-	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.TestGlobs, g.IgnoreGlobs}}
+	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 }
 
 func (j *judge) mocks(ctx context.Context) (Layer, error) {
@@ -47,7 +47,7 @@ func (j *judge) mocks(ctx context.Context) (Layer, error) {
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: "integrity", Version: integrityVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestGlobs, g.IgnoreGlobs}}
+	in := inputs{Layer: "integrity", Version: integrityVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.Allow}
 	}

@@ -4,6 +4,7 @@ package git
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,9 @@ type Repo struct {
 	Index     string // the index that is meant: a hook's GIT_INDEX_FILE, else the worktree's own
 	Prefix    string // where in the worktree we were started, with a slash at the end; "" at the top
 
-	environ []string
-	objects *lookup
+	environ  []string
+	objects  *lookup
+	patience time.Duration // how long one call may take; 0: Limit
 }
 
 // Error is a call of git that ended with a code other than 0.
@@ -174,6 +176,13 @@ func (r *Repo) With(env ...string) *Repo {
 	return &other
 }
 
+// Patient is the same worktree with another limit than Limit for each call, for those that run the user's programs.
+func (r *Repo) Patient(limit time.Duration) *Repo {
+	other := *r
+	other.patience = limit
+	return &other
+}
+
 // fixed are the settings that no configuration of the user's may change under our plumbing.
 var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
@@ -209,7 +218,8 @@ func (s *shared) Write(p []byte) (int, error) {
 }
 
 func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out, alsoStderr io.Writer) error {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	limit := cmp.Or(r.patience, Limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", argv...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout = r.Top, env, stdin, out
@@ -234,7 +244,7 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	}
 	if ctx.Err() != nil {
 		if context.Cause(ctx) == context.DeadlineExceeded {
-			return fmt.Errorf("git %s: %w after %s", verb(name), context.DeadlineExceeded, Limit)
+			return fmt.Errorf("git %s was ended after %s: %w", verb(name), limit, context.DeadlineExceeded)
 		}
 		return context.Cause(ctx)
 	}

@@ -63,6 +63,7 @@ type Windows struct {
 	Permanent  []Permanent  `yaml:"permanent" json:"permanent"`
 	Contextual []Contextual `yaml:"contextual" json:"contextual"`
 	Reports    []string     `yaml:"reports,omitempty" json:"-"` // that were ingested, the newest last
+	Untold     []Untold     `yaml:"untold,omitempty" json:"-"`  // news that on.learned is still to be told, the oldest first
 
 	read map[string]*wording // texts that were compared already
 }

@@ -1,0 +1,370 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/testinfra"
+)
+
+// maxInfraTries is how often an agent is dispatched for the infrastructure of one requirement: once, and two retries.
+const maxInfraTries = 3
+
+// infraLayers judge what was made: it fulfils the contract, nothing is weaker than before, and all tests are green, its
+// own among them.
+var infraLayers = []string{"L0", "mocks", "integrity", "infra", "L1", "L2"}
+
+// infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
+var infraEvents = map[string]struct {
+	event  Event
+	status string
+}{
+	"existing": {InfraExisting, "existing"}, "skipped": {InfraSkipped, "skipped"}, "needed": {InfraNeeded, ""},
+	"ready": {InfraMade, "generated"}, "fallback": {InfraFallback, "fallback"}, "failed": {InfraFailed, ""},
+}
+
+// Infra records what was found of, or done for, the test infrastructure; for ready and fallback the gate must pass the
+// index. Said again of a requirement that is past it, it changes nothing.
+func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
+	if _, ok := infraEvents[word]; !ok {
+		return exit.Misuse("known are check, existing, skipped, needed, ready, fallback, failed", "%q is unknown", word)
+	}
+	if word != "ready" && word != "fallback" {
+		return c.recordInfra(ctx, id, word, "", "its test infrastructure could not be made")
+	}
+	if c.p == nil {
+		return errNoRun()
+	}
+	r, _, err := c.current(c.p, id)
+	if err != nil {
+		return err
+	}
+	if r.Status != InfraDispatch {
+		return c.recordInfra(ctx, id, word, r.Infra.Tree, "") // refused, or said again
+	}
+	tree, err := c.repo.IndexTree(ctx)
+	if err != nil {
+		return err
+	}
+	passed, why, err := c.judgeInfra(ctx, id, tree)
+	if err != nil {
+		return err
+	}
+	if !passed {
+		return exit.Refuse("ralph-gate --req "+id+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
+	}
+	return c.keepInfra(ctx, id, word, tree)
+}
+
+// recordInfra moves the requirement. tree is what was made, reason why nothing was.
+func (c *Checkpoint) recordInfra(ctx context.Context, id, word, tree, reason string) error {
+	e := infraEvents[word]
+	return c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		if e.status != "" && (r.Status == InProgress || r.Status == Retry) && (e.status == r.Infra.Status || word == "existing" || word == "skipped") {
+			return nil
+		}
+		if err := c.set(r, e.event); err != nil {
+			return err
+		}
+		if e.status != "" {
+			p.Req.InfraStatus, r.Infra.Status = e.status, e.status
+		}
+		r.Infra.Tree, p.LastAttempt = tree, nil
+		if r.Status == Blocked {
+			r.Reason, r.Steps.Resolve = reason, c.stamp()
+			if err := c.rebuildBlocks(p); err != nil {
+				return err
+			}
+			c.noteBlocked(p, r)
+		}
+		return nil
+	})
+}
+
+// CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: looks
+// for it, judges what an agent made, takes the template. It gives where that led: existing, skipped, ready and fallback
+// are good to go on with, "needed N" wants an agent's dispatch, the Nth, and another look, failed has blocked the
+// requirement.
+func (c *Checkpoint) CheckInfra(ctx context.Context, id string) (string, error) {
+	if c.p == nil {
+		return "", errNoRun()
+	}
+	r, _, err := c.current(c.p, id)
+	if err != nil {
+		return "", err
+	}
+	last := c.p.LastAttempt
+	switch {
+	case r.Status == InfraCheck:
+		return c.lookForInfra(ctx, id)
+	case r.Status == InfraDispatch && r.Infra.Tries >= maxInfraTries:
+		return c.fallback(ctx, id)
+	case r.Status == InfraDispatch && last != nil && last.Req == id:
+		return c.judgeDispatch(ctx, id, last)
+	case r.Status == InfraDispatch:
+		return needed(r.Infra.Tries + 1), nil
+	}
+	for word, e := range infraEvents {
+		if e.status != "" && e.status == r.Infra.Status {
+			return word, nil
+		}
+	}
+	return "skipped", nil // taken up before it was recorded
+}
+
+// contract is the project's, and what its baseline has of it.
+func (c *Checkpoint) contract(ctx context.Context) (*testinfra.Contract, *testinfra.Helper, error) {
+	tree := testinfra.InGit(ctx, c.repo, c.p.Baseline)
+	contract, err := testinfra.Find(c.cfg.TestInfra, tree)
+	if err != nil || contract == nil {
+		return nil, nil, err
+	}
+	helper, err := contract.Look(tree)
+	return contract, helper, err
+}
+
+func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error) {
+	contract, helper, err := c.contract(ctx)
+	if err != nil {
+		return "", err
+	}
+	word := "needed"
+	switch {
+	case contract == nil:
+		word = "skipped"
+	case helper.Complete():
+		word = "existing"
+	default:
+		// No commit of the loop's ever holds a user's untracked file: an agent would be paid for nothing.
+		user, err := c.userFiles(ctx)
+		if err != nil {
+			return "", err
+		}
+		for _, place := range contract.Places {
+			if slices.Contains(user, place) {
+				return c.giveUpInfra(ctx, id, fmt.Sprintf("its test infrastructure, %s, is there and not in git: git add and commit it", git.Quote(place)))
+			}
+		}
+	}
+	if err := c.Infra(ctx, id, word); err != nil || word != "needed" {
+		return word, err
+	}
+	return needed(1), nil
+}
+
+func needed(dispatch int) string { return fmt.Sprintf("needed %d", dispatch) }
+
+// judgeDispatch holds what an agent made against the contract.
+func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *AttemptOutcome) (string, error) {
+	digest := last.Digest
+	if last.Changed {
+		tree, err := c.repo.IndexTree(ctx)
+		if err != nil {
+			return "", err
+		}
+		passed, why, err := c.judgeInfra(ctx, id, tree)
+		if err != nil {
+			return "", err
+		}
+		if passed {
+			c.say("%s: its test infrastructure is made, and all tests are green with it", id)
+			return "ready", c.keepInfra(ctx, id, "ready", tree)
+		}
+		digest = why
+	}
+	if last.Outcome == OutcomeLimited {
+		// Made again, uncharged.
+		if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+			return "", err
+		}
+		return needed(last.Number), c.update(ctx, func(p *Progress) error {
+			p.LastAttempt = nil
+			return nil
+		})
+	}
+	c.say("%s: test infrastructure, dispatch %d of %d failed: %s", id, last.Number, maxInfraTries, strings.TrimPrefix(firstLine([]byte(digest)), gate.DigestOpening))
+	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest)); err != nil {
+		return "", err
+	}
+	if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+		return "", err
+	}
+	err := c.update(ctx, func(p *Progress) error {
+		r, _, err := c.current(p, id)
+		if err != nil {
+			return err
+		}
+		r.Infra.Tries, p.LastAttempt = last.Number, nil
+		return c.set(r, InfraNeeded)
+	})
+	if err != nil || last.Number < maxInfraTries {
+		return needed(last.Number + 1), err
+	}
+	return c.fallback(ctx, id)
+}
+
+// judgeInfra asks the gate about a tree; why is the digest of its findings.
+func (c *Checkpoint) judgeInfra(ctx context.Context, id, tree string) (passed bool, why string, err error) {
+	v, err := c.judge(ctx, c.p.Baseline, tree, c.graph.Spec().Lookup(id), infraLayers)
+	if err != nil {
+		return false, "", err
+	}
+	if v.ExitCode() == exit.Error {
+		return false, "", exit.Fail("ralph-gate --req "+id+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
+	}
+	return v.Passed(), v.Digest(), nil
+}
+
+// infraDigest is the file that says why a dispatch failed.
+func infraDigest(id string, number int) string {
+	return filepath.Join("digests", fmt.Sprintf("%s-infra-%d.txt", git.RefName(id), number))
+}
+
+// keepInfra records what was made, and keeps it under a ref so that no interruption pays for it twice. In the worktree it
+// stays as work of the requirement, whose commit will hold it.
+func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error {
+	if _, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id); err != nil {
+		return err
+	}
+	if err := c.recordInfra(ctx, id, word, tree, ""); err != nil {
+		return err
+	}
+	return c.setIndex(ctx, c.p.Baseline)
+}
+
+// fallback lets the template take the place of what no agent could make.
+func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
+	failed := fmt.Sprintf("its test infrastructure could not be made in %d dispatches", maxInfraTries)
+	if c.cfg.TestInfra.Fallback == "none" {
+		return c.giveUpInfra(ctx, id, failed+", and test_infra.fallback is none")
+	}
+	contract, helper, err := c.contract(ctx)
+	if err != nil {
+		return "", err
+	}
+	if contract == nil {
+		return c.giveUpInfra(ctx, id, failed)
+	}
+	baseline := testinfra.InGit(ctx, c.repo, c.p.Baseline)
+	place, err := contract.Place(helper, baseline)
+	if err != nil {
+		return "", err
+	}
+	files, whyNot, err := contract.Template(place, baseline)
+	if err != nil {
+		return "", err
+	}
+	if whyNot != "" {
+		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and no template can take its place: %s: %s", failed, git.Quote(place), whyNot))
+	}
+	if _, err := c.setAside(ctx, id, failed); err != nil {
+		return "", err
+	}
+	if inWay, err := c.writeNew(files); err != nil {
+		return "", err
+	} else if inWay != "" {
+		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and the template would overwrite %s, which is not in git", failed, git.Quote(inWay)))
+	}
+	user, err := c.userFiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	tree, err := c.worktreeTree(ctx, c.p.Baseline, user)
+	if err != nil {
+		return "", err
+	}
+	if err := c.setIndex(ctx, tree); err != nil {
+		return "", err
+	}
+	passed, why, err := c.judgeInfra(ctx, id, tree)
+	if err != nil {
+		return "", err
+	}
+	if !passed {
+		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and the template fails here: %s", failed, strings.TrimPrefix(firstLine([]byte(why)), gate.DigestOpening)))
+	}
+	c.say("warning: %s: %s; a template took its place: %s knows nothing of this project, look at it", id, failed, git.Quote(place))
+	return "fallback", c.keepInfra(ctx, id, "fallback", tree)
+}
+
+// writeNew writes files that must not be there; inWay is the first that is, or whose folder leads elsewhere.
+func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) {
+	for _, f := range files {
+		for i, b := range f.Path + "/" {
+			if b != '/' {
+				continue
+			}
+			info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path[:i])))
+			if errors.Is(err, fs.ErrNotExist) {
+				break
+			}
+			if err != nil {
+				return "", fmt.Errorf("write the template: %w", err)
+			}
+			if !info.IsDir() || i == len(f.Path) {
+				return f.Path[:i], nil
+			}
+		}
+	}
+	for _, f := range files {
+		if err := (keptFile{data: f.Data, mode: 0o644}).put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
+			return "", fmt.Errorf("write the template: %w", err)
+		}
+	}
+	return "", nil
+}
+
+func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string, error) {
+	if _, err := c.setAside(ctx, id, reason); err != nil {
+		return "", err
+	}
+	c.say("%s is blocked: %s", id, reason)
+	event := "failed"
+	if r := c.p.Find(id); r.Status == InfraCheck {
+		// Blocked before anything was dispatched.
+		return event, c.Block(ctx, id, reason)
+	}
+	return event, c.recordInfra(ctx, id, event, "", reason)
+}
+
+// restoreInfra brings what was made for an interrupted requirement back into the worktree, which is at head. Where the
+// user has changed the same files since, theirs win, and the next attempt is told what is missing.
+func (c *Checkpoint) restoreInfra(ctx context.Context, r *Requirement, head string) error {
+	if r.Infra.Tree == "" {
+		return nil
+	}
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", "-i", "-m", "--aggressive", c.p.Baseline, head, r.Infra.Tree); err != nil {
+		return err
+	}
+	tree, err := private.Line(ctx, "write-tree")
+	if git.CodeOf(err) > 0 {
+		c.say("warning: the test infrastructure that was made for %s does not fit what was committed since; it is kept under %s", r.ID, refFor(c.p.Run, "infra", r.ID))
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	// This fails rather than overwrite a file that git does not track.
+	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", head, tree); err != nil {
+		return exit.Refuse("move that file away, or commit it", "bring back the test infrastructure that was made for %s: %w", r.ID, err)
+	}
+	return c.setIndex(ctx, head)
+}
