@@ -38,7 +38,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
-			{Name: "infra", Usage: "the contract about the test infrastructure", Flags: flags(), Action: g.infra},
+			{Name: "infra", Usage: "the contract about the test infrastructure", Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
 			{Name: "doctor", Usage: "are commits and pushes judged here?", Action: g.doctor},
@@ -112,12 +112,19 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
-	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
-		return nil, err
-	}
 	id := option(c, "req")
 	if id == "" {
 		id = working
+	}
+	usual := base == "" && id == ""
+	if usual {
+		var ok bool
+		if q.trees, q.config, ok = gate.Recall(repo, hook); ok {
+			return q, nil
+		}
+	}
+	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
+		return nil, err
 	}
 	if id != "" {
 		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, id); err != nil {
@@ -129,7 +136,9 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 		q.trees.Others = nil
 	}
-	q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree)
+	if q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree); err == nil && usual {
+		gate.Remember(ctx, repo, q.trees, g.Now)
+	}
 	return q, err
 }
 
