@@ -55,6 +55,10 @@ bench: bench-order bench-gate bench-loop ## run all benchmarks
 bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
 	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
 
+.PHONY: bench-learn
+bench-learn: ## hold ralph-learn context with 5,000 past learnings against an empty program
+	$(GO) test -tags bench -count 1 -run TestBenchContext -v ./internal/learn
+
 .PHONY: bench-tokens
 bench-tokens: ## count what requirements cost in tokens, against one long conversation, by a real tokenizer
 	$(GO) test -tags bench -count 1 -run TestBenchTokens -v ./examples

@@ -205,7 +205,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve, r.Infra.Tree = r.Steps.after(c.stamp()), ""
+		r.Steps.Resolve, r.Infra.Made = r.Steps.after(c.stamp()), ""
 		p.Intent, p.LastAttempt = nil, nil
 		if err := c.learnReview(p, r, in.Review); err != nil {
 			return err

@@ -83,7 +83,7 @@ type Requirement struct {
 type InfraWork struct {
 	Status string `yaml:"status,omitempty"` // existing, skipped, generated, fallback
 	Tries  int    `yaml:"tries,omitempty"`  // dispatches that failed
-	Tree   string `yaml:"tree,omitempty"`   // the baseline with what was made, until the requirement's commit holds it
+	Made   string `yaml:"made,omitempty"`   // a commit on the baseline with what was made, until the requirement's own holds it
 }
 
 // Steps are the times of the seven steps that every requirement passes, in order.

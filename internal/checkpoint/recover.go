@@ -153,6 +153,7 @@ func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source strin
 		if copied != nil {
 			p.Learnings = copied.Learnings
 		}
+		c.rebuildLearnings(&p.Learnings)
 	}
 	// What is damaged is kept, for the curious.
 	for _, f := range []struct {

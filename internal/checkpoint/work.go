@@ -95,8 +95,9 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
-	if err := c.writeDigest(name, digest); err != nil {
+	// Numbered on after a user's retry: the old ones are still told.
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
+	if err := c.writeDigest(name, digest, c.reportedLearnings()); err != nil {
 		return "", err
 	}
 	timedOut := last.Outcome == OutcomeTimeout
@@ -240,15 +241,16 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 	return err
 }
 
-// writeDigest stores what the next attempt is told of a failure: bounded, valid UTF-8.
-func (c *Checkpoint) writeDigest(name string, digest []byte) error {
+// writeDigest stores what the next attempt is told of a failure, and behind it what the failed one learned: bounded, valid
+// UTF-8.
+func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
 	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
+	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
 // clip shortens text to at most n bytes at a character's edge, and says so.
@@ -277,8 +279,8 @@ func firstLine(text []byte) string {
 	return "no reason given"
 }
 
-// Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// Failures are the digests that the next attempt is given: those of the attempts before it, or after a user's retry, for
+// the first one, those of the last round. While its test infrastructure is being made they are those
 // of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
@@ -288,10 +290,11 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := r.Digests
-	if r.Attempts == 1 && len(names) > 1 {
-		names = names[len(names)-1:]
+	told := r.Attempts
+	if told == 0 {
+		told = c.cfg.Agent.Attempts
 	}
+	names := r.Digests[max(0, len(r.Digests)-told):]
 	if r.Status == InfraDispatch {
 		names = nil
 		for n := range r.Infra.Tries {
@@ -336,9 +339,8 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	err = c.update(ctx, func(p *Progress) error {
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
-		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
-				Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)}
+		if err := c.overBudget(p); err != nil {
+			over = err
 			if p.Req.Status == Running {
 				if err := c.endRun(p, RunBlock); err != nil {
 					return err
@@ -353,4 +355,15 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 		return nil
 	})
 	return used, over, err
+}
+
+// overBudget says that the run used more tokens than it may, where there is still something to do.
+func (c *Checkpoint) overBudget(p *Progress) error {
+	n := p.Counts()
+	limit := c.cfg.Cost.Threshold
+	if limit == 0 || p.Cost.Cumulative <= limit || n.Done+n.Skipped == n.Total {
+		return nil
+	}
+	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
 }

@@ -38,7 +38,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
-			{Name: "infra", Usage: "the contract about the test infrastructure", Flags: flags(), Action: g.infra},
+			{Name: "infra", Usage: "the contract about the test infrastructure", Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
 			{Name: "doctor", Usage: "are commits and pushes judged here?", Action: g.doctor},

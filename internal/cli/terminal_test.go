@@ -121,6 +121,19 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
+// An agent that fails at once is asked again when the person says so: the requirement is the same one.
+func TestRetryAfterFailuresAtOnce(t *testing.T) {
+	w := newWorld(t)
+	term := w.onTerminal(filepath.Join("..", "..", "scripts", "ralph-loop"), "--agent", "command", "--", "sh", "-c",
+		`. "$STUBS"; cat >/dev/null; echo x >>"$HOME/calls"; [ "$(wc -l <"$HOME/calls")" -gt 4 ] || exit 1; write`)
+	term.await("REQ-001 is blocked. ")
+	term.typed("r\n")
+	if err := term.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, term.shown())
+	}
+	term.await("2 of 2 done")
+}
+
 // A watched status is drawn again as the run goes on, and ends with it; Ctrl-C ends it too.
 func TestStatusIsWatched(t *testing.T) {
 	w := newWorld(t)

@@ -49,6 +49,7 @@ type Gate struct {
 	TestRatio     int       `yaml:"test_ratio"`     // per cent of added lines that are test lines, at least
 	Coverage      Coverage  `yaml:"coverage"`       // per cent of statements or lines, at least
 	MockDensity   int       `yaml:"mock_density"`   // per cent of a test file's lines that mock, at most
+	MockBoundary  Level     `yaml:"mock_boundary"`  // mocks of what a test should run for real
 	Timeout       Duration  `yaml:"timeout"`        // of each command
 	Link          []string  `yaml:"link"`           // ignored files and folders that the copy links to
 	Protect       []string  `yaml:"protect"`        // more globs that a requirement's work may not touch
@@ -115,7 +116,7 @@ func Default() *Config {
 		MaxIterations: 15,
 		Agent:         Agent{Timeout: Duration(300 * time.Second), Attempts: 3, MaxTimeouts: 2, RateLimit: "wait"},
 		Prompt:        Prompt{Lang: "auto", MaxTokens: 16000, AgentsMD: "auto"},
-		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, Timeout: Duration(15 * time.Minute),
+		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, MockBoundary: Warn, Timeout: Duration(15 * time.Minute),
 			Link: []string{"node_modules", ".venv", ".env"}},
 		Hook:      Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "infra", "L2", "L3"}},
 		TestInfra: TestInfra{Fallback: "template"},

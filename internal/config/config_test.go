@@ -74,6 +74,7 @@ func TestRefusals(t *testing.T) {
 		"gate: {test: [\"\"]}":                         {"an empty command checks nothing", ""},
 		"gate: {test: [[]]}":                           {"begins with the program", ""},
 		"gate: {test: [{a: b}]}":                       {"a command is a text, or a list of texts", ""},
+		"gate: {mock_boundary: on}":                    {`"on" is none of off, warn, enforce`, ""},
 		"gate: 5":                                      {"gate must hold keys and values", ""},
 		"- a":                                          {"the file must hold keys and values", ""},
 		"agent: {timeout: 300}":                        {`"300" is no time span; write it as 300s, 15m or 1h`, ""},

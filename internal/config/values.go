@@ -66,6 +66,26 @@ func (c Coverage) String() string {
 	return strconv.Itoa(c.Percent)
 }
 
+// Level is what a check's findings do.
+type Level string
+
+// The levels.
+const (
+	Off     Level = "off"     // the check is not made
+	Warn    Level = "warn"    // they are told, and hold nothing back
+	Enforce Level = "enforce" // they fail the layer
+)
+
+// UnmarshalYAML reads one of the words.
+func (l *Level) UnmarshalYAML(n *yaml.Node) error {
+	switch value := Level(n.Value); value {
+	case Off, Warn, Enforce:
+		*l = value
+		return nil
+	}
+	return fmt.Errorf("%q is none of off, warn, enforce", n.Value)
+}
+
 // Export is a name that the test infrastructure exports, with what it is for.
 type Export struct{ Name, Meaning string }
 

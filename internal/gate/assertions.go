@@ -22,7 +22,7 @@ type counter struct {
 
 // count walks over a function.
 func (g *goFile) count(f *ast.FuncDecl) *testFunc {
-	c := &counter{g: g, f: &testFunc{line: g.line(f), text: g.text(f)}, testing: params(f.Type)}
+	c := &counter{g: g, f: &testFunc{line: g.line(f), end: g.endLine(f), text: g.text(f)}, testing: params(f.Type)}
 	c.f.free = named(f.Name.Name, "Fuzz") || f.Recv != nil
 	if f.Recv != nil && len(f.Recv.List[0].Names) > 0 {
 		c.suite = f.Recv.List[0].Names[0].Name

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"fmt"
 	"go/ast"
 	"go/build"
 	"go/format"
@@ -12,77 +13,79 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"ralph-loop/internal/lazyregexp"
 )
 
-// goFile is what the integrity layer knows of one version of a Go source file.
+// goFile is one version of a Go source file as the counter walks over it.
 type goFile struct {
-	path         string
-	file         *ast.File
-	fset         *token.FileSet
-	tests        map[string]*testFunc // by name, a method's as Type.Name; empty if go test passes the file over
-	helpers      map[string]*testFunc // other functions of a test file that are given a *testing.T or its like
-	main         *ast.FuncDecl        // TestMain
-	suppressions []suppression
+	*testFile
+	file *ast.File
+	fset *token.FileSet
 }
 
-// testFunc is a test, counted.
-type testFunc struct {
-	line   int
-	hard   int // assertions: t.Error, require.Equal, ...
-	soft   int // calls of functions that are given t, and so may fail it
-	dead   int // assertions that cannot be reached: behind a return, under "if false"
-	loops  int // loops with an assertion inside: the form of a table
-	skips  []int
-	always bool // a skip is among its own statements, under no condition
-	subs   []string
-	free   bool   // needs no assertion: a fuzz test (a panic fails it), a method (which may belong to no suite)
-	text   string // the body without comments
-}
-
-type suppression struct {
-	line int
-	text string
-}
-
-// readGo parses a version of a file. It gives nil for a version that does not exist.
-func readGo(name string, src []byte) (*goFile, error) {
-	if src == nil {
-		return nil, nil
-	}
-	g := &goFile{path: name, fset: token.NewFileSet(), tests: map[string]*testFunc{}, helpers: map[string]*testFunc{}}
+// readGoTests parses a version of a file.
+func readGoTests(t *testFile, src []byte) error {
+	g := &goFile{testFile: t, fset: token.NewFileSet()}
 	var err error
-	if g.file, err = parser.ParseFile(g.fset, name, src, parser.ParseComments|parser.SkipObjectResolution); err != nil {
-		return nil, err
+	if g.file, err = parser.ParseFile(g.fset, t.path, src, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+		return err
 	}
-	g.findSuppressions()
-	if !compiled(name, src) || !strings.HasSuffix(name, "_test.go") {
-		return g, nil
-	}
+	runs := compiled(t.path, src) && strings.HasSuffix(t.path, "_test.go")
 	for _, d := range g.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil {
+		if !ok {
 			continue
 		}
 		key := f.Name.Name
 		if r := receiver(f); r != "" {
 			key = r + "." + key
 		}
+		t.declared[key] = true
 		switch {
+		case f.Body == nil || !runs:
 		case f.Recv == nil && key == "TestMain" && paramOf(f.Type, "M") != "":
-			g.main = f
+			g.main(f)
 		case isTest(f):
-			g.tests[key] = g.count(f)
+			t.tests[key] = g.count(f)
 		case f.Recv == nil && isExample(f):
 			if n := g.outputs(f); n > 0 {
-				g.tests[key] = &testFunc{line: g.line(f), hard: n, text: g.text(f)}
+				t.tests[key] = &testFunc{line: g.line(f), end: g.endLine(f), hard: n, text: g.text(f)}
 			}
 		case len(params(f.Type)) > 0:
-			g.helpers[key] = g.count(f)
+			t.helpers[key] = g.count(f)
 		}
 	}
-	return g, nil
+	return nil
+}
+
+// main judges a TestMain: it must run the tests, and give their result.
+func (g *goFile) main(f *ast.FuncDecl) {
+	m := paramOf(f.Type, "M")
+	runs, exits := false, 0
+	ast.Inspect(f.Body, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		base, name := callee(call)
+		runs = runs || base == m && name == "Run"
+		for _, a := range call.Args { // handed on: testscript.Main(m, ...), goleak.VerifyTestMain(m)
+			if id, ok := a.(*ast.Ident); ok && id.Name == m {
+				runs = true
+			}
+		}
+		if base == "os" && name == "Exit" && len(call.Args) == 1 && isConstant(call.Args[0]) {
+			if lit, ok := call.Args[0].(*ast.BasicLit); ok && lit.Value == "0" {
+				exits = g.line(call)
+			}
+		}
+		return true
+	})
+	switch {
+	case !runs:
+		g.broken = append(g.broken, mark{"tests-not-run", g.line(f), fmt.Sprintf("TestMain does not call %s.Run: no test of the package runs", m)})
+	case exits > 0:
+		g.broken = append(g.broken, mark{"tests-not-run", exits, "TestMain ends with os.Exit(0), whatever the tests gave"})
+	}
 }
 
 // compiled reports whether the go command takes the file into a test of its folder on this machine.
@@ -159,6 +162,8 @@ func paramOf(f *ast.FuncType, kind string) string {
 
 func (g *goFile) line(n ast.Node) int { return g.fset.Position(n.Pos()).Line }
 
+func (g *goFile) endLine(n ast.Node) int { return g.fset.Position(n.End()).Line }
+
 // text is the function's body as gofmt writes it, without its comments.
 func (g *goFile) text(f *ast.FuncDecl) string {
 	var b bytes.Buffer
@@ -178,17 +183,4 @@ func (g *goFile) outputs(f *ast.FuncDecl) int {
 		}
 	}
 	return n
-}
-
-// suppressing matches a comment that tells a checker to look away.
-var suppressing = lazyregexp.New(`^//\s*(nolint\b|lint:(file-)?ignore\b|revive:disable|exhaustive:ignore|errcheck:ignore|coverage:ignore|golangci-lint:ignore|#nosec\b)|#nosec\b`)
-
-func (g *goFile) findSuppressions() {
-	for _, group := range g.file.Comments {
-		for _, c := range group.List {
-			if suppressing.MatchString(c.Text) {
-				g.suppressions = append(g.suppressions, suppression{g.line(c), strings.Join(strings.Fields(c.Text), " ")})
-			}
-		}
-	}
 }

@@ -3,11 +3,12 @@ package gate
 import (
 	"cmp"
 	"fmt"
-	"go/ast"
 	"maps"
 	"path"
 	"slices"
-	"strings"
+
+	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/source"
 )
 
 // sourceChange is a source file in the two versions that a change leads between. A nil version does not exist.
@@ -17,50 +18,48 @@ type sourceChange struct {
 	Before, After []byte
 }
 
-// changedGo is a sourceChange, read.
-type changedGo struct{ before, after *goFile }
+// changedTests is a sourceChange, read.
+type changedTests struct{ before, after *testFile }
 
-// integrityFindings judges whether a change leaves the tests as strong as they were. It looks at all changed Go files
-// at once, so that a test may move within its package, and anywhere if its body stays the same. It finds
+// integrityFindings judges whether a change leaves the tests as strong as they were. It looks at all changed files at
+// once, so that a test may move within its folder, anywhere if its body stays the same, and may get another name with
+// the same body. It finds
 //
-//   - tests and named subtests that are gone, or that go test no longer runs: renamed, a build constraint, a folder
-//     that go passes over, an example without its output;
-//   - skips that are new, and assertions behind a return or under a condition that is never true;
+//   - tests and named subtests that are gone, or that no runner takes for tests any more: by a build constraint, a lost
+//     attribute, the file's name or folder;
+//   - skips that are new, tests that are to fail (xfail), and assertions behind a return or under a condition that is
+//     never true;
+//   - tests that keep the others of their file from running (it.only), or end the process;
 //   - assertions removed from a test whose name stays. Fewer than before is a finding, unless the test became a table
-//     (a loop around its assertions is new) or hands its t to a helper that it did not have; none is always one.
-//     The same holds for helpers that are given a t;
+//     (a loop around its assertions is new) or calls more that may fail it; none is always one. The same holds for the
+//     helpers that assert for tests;
 //   - new tests that cannot fail: no assertion, only assertions on constants, or skipped from the start;
 //   - a TestMain that does not run the tests, or ends with os.Exit(0);
-//   - comments that tell a checker to look away (nolint, #nosec, lint:ignore), in any Go file;
+//   - what tells a checker to look away (nolint, @ts-ignore, noqa, ...), in any source file;
 //   - Go files that do not parse.
 //
-// What it cannot see: rows taken out of a table, weaker comparisons, helpers of other packages.
-func integrityFindings(changes []sourceChange) []Finding {
+// What it cannot see: rows taken out of a table, weaker comparisons, helpers of other files.
+func integrityFindings(changes []sourceChange, class *diffstat.Classifier) []Finding {
 	var findings []Finding
-	var files []changedGo
+	var files []changedTests
 	for _, c := range changes {
 		old := cmp.Or(c.OldPath, c.Path)
-		if !strings.HasSuffix(c.Path, ".go") && !strings.HasSuffix(old, ".go") {
+		if source.LanguageOf(c.Path) == source.Unknown && source.LanguageOf(old) == source.Unknown {
 			continue
 		}
-		var f changedGo
-		if strings.HasSuffix(old, ".go") {
-			f.before, _ = readGo(old, c.Before) // what did not parse had no tests to lose
-		}
-		if strings.HasSuffix(c.Path, ".go") {
-			var err error
-			if f.after, err = readGo(c.Path, c.After); err != nil {
-				findings = append(findings, unparsed(c.Path, err))
-				continue
-			}
+		var f changedTests
+		f.before, _ = readTests(old, c.Before, class) // what did not parse had no tests to lose
+		var err error
+		if f.after, err = readTests(c.Path, c.After, class); err != nil {
+			findings = append(findings, unparsed(c.Path, err))
+			continue
 		}
 		files = append(files, f)
 	}
-	j := integrityJudge{files: files, findings: findings}
+	j := integrityJudge{files: files, findings: findings, said: map[Finding]bool{}}
 	j.tests()
 	j.helpers()
-	j.mains()
-	j.suppressions()
+	j.marks()
 	slices.SortStableFunc(j.findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
 	})
@@ -68,22 +67,23 @@ func integrityFindings(changes []sourceChange) []Finding {
 }
 
 type integrityJudge struct {
-	files    []changedGo
+	files    []changedTests
 	findings []Finding
+	said     map[Finding]bool // skips, without their text: a group of tests is skipped by one line
 }
 
 func (j *integrityJudge) add(path string, line int, rule, format string, args ...any) {
 	j.findings = append(j.findings, Finding{Path: path, Line: line, Rule: rule, Message: fmt.Sprintf(format, args...)})
 }
 
-func (f changedGo) testsBefore() map[string]*testFunc {
+func (f changedTests) testsBefore() map[string]*testFunc {
 	if f.before == nil {
 		return nil
 	}
 	return f.before.tests
 }
 
-func (f changedGo) testsAfter() map[string]*testFunc {
+func (f changedTests) testsAfter() map[string]*testFunc {
 	if f.after == nil {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (f changedGo) testsAfter() map[string]*testFunc {
 }
 
 // where is the file's path for a finding about what is no longer in it.
-func (f changedGo) where() string {
+func (f changedTests) where() string {
 	if f.after != nil {
 		return f.after.path
 	}
@@ -101,7 +101,12 @@ func (f changedGo) where() string {
 // tests pairs every test of before with the one that it became.
 func (j *integrityJudge) tests() {
 	paired := map[*testFunc]bool{}
-	var homeless []func()
+	type lost struct {
+		from changedTests
+		name string
+		test *testFunc
+	}
+	var homeless []lost
 	for _, f := range j.files {
 		for _, name := range slices.Sorted(maps.Keys(f.testsBefore())) {
 			old := f.before.tests[name]
@@ -110,11 +115,41 @@ func (j *integrityJudge) tests() {
 				j.compare(f.after.path, name, old, now)
 				continue
 			}
-			homeless = append(homeless, func() { j.moved(f, name, old, paired) })
+			homeless = append(homeless, lost{f, name, old})
 		}
 	}
-	for _, find := range homeless {
-		find()
+	// The nearest place first: of two tests that look alike, each finds its own.
+	for _, fits := range []func(from changedTests, name string, old *testFunc, in *testFile, nowName string, now *testFunc) bool{
+		func(from changedTests, name string, _ *testFunc, in *testFile, nowName string, _ *testFunc) bool {
+			return name == nowName && path.Dir(in.path) == path.Dir(from.before.path)
+		},
+		func(_ changedTests, name string, old *testFunc, _ *testFile, nowName string, now *testFunc) bool {
+			return name == nowName && now.text == old.text
+		},
+		func(_ changedTests, _ string, old *testFunc, _ *testFile, _ string, now *testFunc) bool {
+			return now.text == old.text && old.hard+old.soft > 0
+		},
+	} {
+		homeless = slices.DeleteFunc(homeless, func(l lost) bool {
+			for _, f := range j.files {
+				for _, nowName := range slices.Sorted(maps.Keys(f.testsAfter())) {
+					now := f.after.tests[nowName]
+					if !paired[now] && f.after.language == l.from.before.language && fits(l.from, l.name, l.test, f.after, nowName, now) {
+						paired[now] = true
+						j.compare(f.after.path, nowName, l.test, now)
+						return true
+					}
+				}
+			}
+			return false
+		})
+	}
+	for _, l := range homeless {
+		if l.from.after != nil && l.from.after.declared[l.name] {
+			j.add(l.from.where(), 0, "test-not-run", "%s still stands there, but %s no longer runs it: look at its name, its parameters, what marks it as a test, the file's name, folder and build constraint", l.name, runners[l.from.before.language])
+			continue
+		}
+		j.add(l.from.where(), 0, "test-removed", "%s is gone (it was in %s, line %d)", l.name, l.from.before.path, l.test.line)
 	}
 	for _, f := range j.files {
 		for _, name := range slices.Sorted(maps.Keys(f.testsAfter())) {
@@ -125,48 +160,10 @@ func (j *integrityJudge) tests() {
 	}
 }
 
-// moved looks for a test in the other changed files.
-func (j *integrityJudge) moved(from changedGo, name string, old *testFunc, paired map[*testFunc]bool) {
-	for _, sameFolder := range []bool{true, false} {
-		for _, f := range j.files {
-			if f.after == nil || sameFolder != (path.Dir(f.after.path) == path.Dir(from.before.path)) {
-				continue
-			}
-			now := f.after.tests[name]
-			if now == nil || paired[now] || !sameFolder && now.text != old.text {
-				continue
-			}
-			paired[now] = true
-			j.compare(f.after.path, name, old, now)
-			return
-		}
-	}
-	if from.after != nil && declares(from.after.file, name) {
-		j.add(from.where(), 0, "test-not-run", "go test no longer runs %s: look at its parameters, its output comment, the file's build constraint, name and folder", name)
-		return
-	}
-	j.add(from.where(), 0, "test-removed", "%s is gone (it was in %s, line %d)", name, from.before.path, old.line)
-}
-
-// declares reports whether a function or method of that key still stands in the file.
-func declares(file *ast.File, key string) bool {
-	return slices.ContainsFunc(file.Decls, func(d ast.Decl) bool {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok {
-			return false
-		}
-		name := f.Name.Name
-		if r := receiver(f); r != "" {
-			name = r + "." + name
-		}
-		return name == key
-	})
-}
-
 // compare judges a test that stays.
 func (j *integrityJudge) compare(path, name string, old, now *testFunc) {
-	if n := len(now.skips) - len(old.skips); n > 0 {
-		j.add(path, now.skips[len(now.skips)-1], "test-skipped", "%s skips where it did not before", name)
+	if len(now.skips) > len(old.skips) {
+		j.skipped(path, now.skips[len(now.skips)-1], "%s skips, or is to fail, where it was not before", name)
 	}
 	for _, sub := range old.subs {
 		if !slices.Contains(now.subs, sub) && len(now.subs) < len(old.subs) {
@@ -178,6 +175,15 @@ func (j *integrityJudge) compare(path, name string, old, now *testFunc) {
 		j.add(path, now.line, "test-disabled", "%s has %s that cannot be reached: behind a return, or under a condition that is never true", name, plural(now.dead, "assertion"))
 	case weaker(old, now):
 		j.add(path, now.line, "assertions-removed", "%s has %s, it had %d", name, plural(now.hard, "assertion"), old.hard)
+	}
+}
+
+// skipped tells of a skip, once for the line that makes it.
+func (j *integrityJudge) skipped(path string, line int, format string, args ...any) {
+	at := Finding{Path: path, Line: line}
+	if !j.said[at] {
+		j.said[at] = true
+		j.add(path, line, "test-skipped", format, args...)
 	}
 }
 
@@ -193,7 +199,7 @@ func weaker(old, now *testFunc) bool {
 func (j *integrityJudge) fresh(path, name string, now *testFunc) {
 	switch {
 	case now.always:
-		j.add(path, now.skips[0], "test-skipped", "the new %s skips itself", name)
+		j.skipped(path, now.skips[0], "the new %s is skipped, or is to fail", name)
 	case now.hard+now.soft == 0 && !now.free && now.dead > 0:
 		j.add(path, now.line, "test-disabled", "the new %s cannot reach its assertions", name)
 	case now.hard+now.soft == 0 && !now.free:
@@ -213,7 +219,7 @@ func (j *integrityJudge) helpers() {
 				continue // its callers are judged, and would not compile
 			}
 			if len(now.skips) > len(old.skips) {
-				j.add(f.after.path, now.skips[len(now.skips)-1], "test-skipped", "the helper %s skips where it did not before", name)
+				j.skipped(f.after.path, now.skips[len(now.skips)-1], "the helper %s skips where it did not before", name)
 			}
 			if weaker(old, now) {
 				j.add(f.after.path, now.line, "assertions-removed", "the helper %s has %s, it had %d", name, plural(now.hard, "assertion"), old.hard)
@@ -222,49 +228,14 @@ func (j *integrityJudge) helpers() {
 	}
 }
 
-// mains judges TestMain.
-func (j *integrityJudge) mains() {
-	for _, f := range j.files {
-		if f.after == nil || f.after.main == nil {
-			continue
-		}
-		m := paramOf(f.after.main.Type, "M")
-		runs, exits := false, 0
-		ast.Inspect(f.after.main.Body, func(n ast.Node) bool {
-			call, ok := n.(*ast.CallExpr)
-			if !ok {
-				return true
-			}
-			base, name := callee(call)
-			runs = runs || base == m && name == "Run"
-			for _, a := range call.Args { // handed on: testscript.Main(m, ...), goleak.VerifyTestMain(m)
-				if id, ok := a.(*ast.Ident); ok && id.Name == m {
-					runs = true
-				}
-			}
-			if base == "os" && name == "Exit" && len(call.Args) == 1 && isConstant(call.Args[0]) {
-				if lit, ok := call.Args[0].(*ast.BasicLit); ok && lit.Value == "0" {
-					exits = f.after.line(call)
-				}
-			}
-			return true
-		})
-		switch {
-		case !runs:
-			j.add(f.after.path, f.after.line(f.after.main), "tests-not-run", "TestMain does not call %s.Run: no test of the package runs", m)
-		case exits > 0:
-			j.add(f.after.path, exits, "tests-not-run", "TestMain ends with os.Exit(0), whatever the tests gave")
-		}
-	}
-}
-
-// suppressions finds the new ones; one that moved is not new.
-func (j *integrityJudge) suppressions() {
-	gone := map[string]int{}
+// marks finds what is wrong wherever it stands, and the marks that are new; one that moved is not new.
+func (j *integrityJudge) marks() {
+	type key struct{ rule, text string }
+	gone := map[key]int{}
 	for _, f := range j.files {
 		if f.before != nil {
-			for _, s := range f.before.suppressions {
-				gone[s.text]++
+			for _, m := range f.before.marks {
+				gone[key{m.rule, m.text}]++
 			}
 		}
 	}
@@ -272,9 +243,13 @@ func (j *integrityJudge) suppressions() {
 		if f.after == nil {
 			continue
 		}
-		for _, s := range f.after.suppressions {
-			if gone[s.text]--; gone[s.text] < 0 {
-				j.add(f.after.path, s.line, "suppression", "new: %s", s.text)
+		for _, m := range f.after.broken {
+			j.add(f.after.path, m.line, m.rule, "%s", m.text)
+		}
+		for _, m := range f.after.marks {
+			k := key{m.rule, m.text}
+			if gone[k]--; gone[k] < 0 {
+				j.add(f.after.path, m.line, m.rule, "new: %s", m.text)
 			}
 		}
 	}
@@ -287,17 +262,12 @@ func withoutJustified(findings []Finding, changes []sourceChange) []Finding {
 	files, folders := map[string]bool{}, map[string]bool{}
 	exists := map[string]bool{}
 	for _, c := range changes {
-		before, _ := readGo(cmp.Or(c.OldPath, c.Path), c.Before)
-		after, err := readGo(c.Path, c.After)
-		if err != nil || after == nil {
+		if c.After == nil {
 			continue
 		}
 		exists[c.Path] = true
-		var old []string
-		if before != nil {
-			old = justifications(before.file, testChangeJustified)
-		}
-		if slices.ContainsFunc(justifications(after.file, testChangeJustified), func(r string) bool { return !slices.Contains(old, r) }) {
+		old := justifications(source.Scan(cmp.Or(c.OldPath, c.Path), c.Before), testChangeJustified)
+		if slices.ContainsFunc(justifications(source.Scan(c.Path, c.After), testChangeJustified), func(r string) bool { return !slices.Contains(old, r) }) {
 			files[c.Path] = true
 			folders[path.Dir(c.Path)] = true
 		}

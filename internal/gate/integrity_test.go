@@ -25,7 +25,8 @@ func TestOneFile(t *testing.T) {
 
 		"file deleted":     {body(weak), "", "test-removed"},
 		"test deleted":     {body(weak), "var x int\n", "test-removed"},
-		"renamed":          {body(weak), strings.ReplaceAll(body(weak), "TestA", "TestB"), "test-removed"},
+		"renamed":          {body(weak), strings.ReplaceAll(body(weak), "TestA", "TestB"), ""},
+		"renamed, changed": {body(strong), strings.ReplaceAll(body(weak), "TestA", "TestB"), "test-removed"},
 		"no test by name":  {body(weak), strings.ReplaceAll(body(weak), "TestA", "Testa"), "test-removed"},
 		"other parameters": {body(weak), strings.ReplaceAll(body(weak), "t *testing.T", "t *testing.T, x int"), "test-not-run"},
 		"disabled name":    {body(weak), strings.ReplaceAll(body(weak), "TestA", "xTestA"), "test-removed"},
@@ -107,19 +108,19 @@ func TestOneFile(t *testing.T) {
 	} {
 		change := sourceChange{Path: "p/a_test.go"}
 		if c.before != "" {
-			change.Before = source(c.before)
+			change.Before = goSource(c.before)
 		}
 		if c.after != "" {
-			change.After = source(c.after)
+			change.After = goSource(c.after)
 		}
-		if got := rules(integrityFindings([]sourceChange{change})); got != c.want {
+		if got := rules(integrityFindings([]sourceChange{change}, nil)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// source puts the package clause behind the build constraint.
-func source(text string) []byte {
+// goSource puts the package clause behind the build constraint.
+func goSource(text string) []byte {
 	if strings.HasPrefix(text, "//go:build") {
 		constraint, rest, _ := strings.Cut(text, "\n")
 		return []byte(constraint + "\n\npackage a\n\n" + rest)
@@ -146,9 +147,9 @@ func rules(findings []Finding) string {
 
 // TestMoves leads changes of several files through the judge.
 func TestMoves(t *testing.T) {
-	a, b := source(body(strong)), source(strings.ReplaceAll(body(strong), "TestA", "TestB"))
-	both := source(body(strong) + strings.ReplaceAll(body(strong), "TestA", "TestB"))
-	none := source("var x int\n")
+	a, b := goSource(body(strong)), goSource(strings.ReplaceAll(body(strong), "TestA", "TestB"))
+	both := goSource(body(strong) + strings.ReplaceAll(body(strong), "TestA", "TestB"))
+	none := goSource("var x int\n")
 	for name, c := range map[string]struct {
 		changes []sourceChange
 		want    string
@@ -158,27 +159,27 @@ func TestMoves(t *testing.T) {
 		"file renamed":                     {[]sourceChange{{Path: "p/b_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, ""},
 		"package moved":                    {[]sourceChange{{Path: "q/a_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, ""},
 		"to another package, same body":    {[]sourceChange{{Path: "p/a_test.go", Before: a}, {Path: "q/b_test.go", After: a}}, ""},
-		"to another package, another body": {[]sourceChange{{Path: "p/a_test.go", Before: a}, {Path: "q/b_test.go", After: source(body(weak))}}, "test-removed"},
-		"moved and weakened":               {[]sourceChange{{Path: "p/a_test.go", Before: a}, {Path: "p/b_test.go", After: source(body(weak))}}, "assertions-removed"},
+		"to another package, another body": {[]sourceChange{{Path: "p/a_test.go", Before: a}, {Path: "q/b_test.go", After: goSource(body(weak))}}, "test-removed"},
+		"moved and weakened":               {[]sourceChange{{Path: "p/a_test.go", Before: a}, {Path: "p/b_test.go", After: goSource(body(weak))}}, "assertions-removed"},
 		"one moved, one gone":              {[]sourceChange{{Path: "p/a_test.go", Before: both}, {Path: "p/b_test.go", After: a}}, "test-removed"},
 		"no test file any more":            {[]sourceChange{{Path: "p/a.go", OldPath: "p/a_test.go", Before: a, After: a}}, "test-not-run"},
 		"not Go any more":                  {[]sourceChange{{Path: "p/a_test.go.bak", OldPath: "p/a_test.go", Before: a, After: a}}, "test-removed"},
 		"into testdata":                    {[]sourceChange{{Path: "p/testdata/a_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, "test-not-run"},
 		"into _old":                        {[]sourceChange{{Path: "p/_old/a_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, "test-not-run"},
 		"another system's file":            {[]sourceChange{{Path: "p/a_plan9_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, "test-not-run"},
-		"a suppression moves":              {[]sourceChange{{Path: "p/a.go", Before: source("//nolint:x // y\nvar x int\n"), After: none}, {Path: "p/b.go", Before: none, After: source("//nolint:x  // y\nvar x int\n")}}, ""},
+		"a suppression moves":              {[]sourceChange{{Path: "p/a.go", Before: goSource("//nolint:x // y\nvar x int\n"), After: none}, {Path: "p/b.go", Before: none, After: goSource("//nolint:x  // y\nvar x int\n")}}, ""},
 		"two packages, same test":          {[]sourceChange{{Path: "p/a_test.go", Before: a, After: none}, {Path: "q/a_test.go", Before: a, After: a}}, "test-removed"},
-		"other languages are not judged":   {[]sourceChange{{Path: "a.test.js", Before: []byte("it('x')")}, {Path: "README.md", After: []byte("# x")}}, ""},
+		"other languages are not judged":   {[]sourceChange{{Path: "spec/a_spec.rb", Before: []byte("it('x')")}, {Path: "README.md", After: []byte("# x")}}, ""},
 		"nothing":                          {nil, ""},
 	} {
-		if got := rules(integrityFindings(c.changes)); got != c.want {
+		if got := rules(integrityFindings(c.changes, nil)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
 func TestFindingsTellWhere(t *testing.T) {
-	got := integrityFindings([]sourceChange{{Path: "p/a_test.go", Before: source(body(strong)), After: source("var x int\n\n" + body(weak))}, {Path: "a/gone_test.go", Before: source(body(weak))}})
+	got := integrityFindings([]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource("var x int\n\n" + body(weak))}, {Path: "a/gone_test.go", Before: goSource(body(weak))}}, nil)
 	want := []Finding{
 		{Path: "a/gone_test.go", Rule: "test-removed", Message: "TestA is gone (it was in a/gone_test.go, line 3)"},
 		{Path: "p/a_test.go", Line: 5, Rule: "assertions-removed", Message: "TestA has 1 assertion, it had 2"},
@@ -190,38 +191,38 @@ func TestFindingsTellWhere(t *testing.T) {
 
 func TestJustified(t *testing.T) {
 	const reason = "// @test-change-justified: the endpoint was removed on purpose\n"
-	gone := sourceChange{Path: "p/gone_test.go", Before: source(body(strong))}
+	gone := sourceChange{Path: "p/gone_test.go", Before: goSource(body(strong))}
 	for name, c := range map[string]struct {
 		changes []sourceChange
 		want    string
 	}{
-		"no reason":              {[]sourceChange{{Path: "p/a_test.go", Before: source(body(strong)), After: source(body(weak))}}, "assertions-removed"},
-		"a reason":               {[]sourceChange{{Path: "p/a_test.go", Before: source(body(strong)), After: source(reason + body(weak))}}, ""},
-		"an old reason":          {[]sourceChange{{Path: "p/a_test.go", Before: source(reason + body(strong)), After: source(reason + body(weak))}}, "assertions-removed"},
-		"too short":              {[]sourceChange{{Path: "p/a_test.go", Before: source(body(strong)), After: source("// @test-change-justified: 123456789\n" + body(weak))}}, "assertions-removed"},
-		"in a string":            {[]sourceChange{{Path: "p/a_test.go", Before: source(body(strong)), After: source("var x = `" + reason + "`\n" + body(weak))}}, "assertions-removed"},
-		"in another file":        {[]sourceChange{{Path: "p/a_test.go", Before: source(body(strong)), After: source(body(weak))}, {Path: "p/b.go", After: source(reason)}}, "assertions-removed"},
+		"no reason":              {[]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource(body(weak))}}, "assertions-removed"},
+		"a reason":               {[]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource(reason + body(weak))}}, ""},
+		"an old reason":          {[]sourceChange{{Path: "p/a_test.go", Before: goSource(reason + body(strong)), After: goSource(reason + body(weak))}}, "assertions-removed"},
+		"too short":              {[]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource("// @test-change-justified: 123456789\n" + body(weak))}}, "assertions-removed"},
+		"in a string":            {[]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource("var x = `" + reason + "`\n" + body(weak))}}, "assertions-removed"},
+		"in another file":        {[]sourceChange{{Path: "p/a_test.go", Before: goSource(body(strong)), After: goSource(body(weak))}, {Path: "p/b.go", After: goSource(reason)}}, "assertions-removed"},
 		"gone":                   {[]sourceChange{gone}, "test-removed"},
-		"gone, reason beside it": {[]sourceChange{gone, {Path: "p/b_test.go", After: source(reason)}}, ""},
-		"gone, reason elsewhere": {[]sourceChange{gone, {Path: "q/b_test.go", After: source(reason)}}, "test-removed"},
-		"not Go":                 {[]sourceChange{{Path: "p/a_test.go", After: []byte("package\n")}, {Path: "p/b_test.go", After: source(reason)}}, "does-not-parse"},
-		"a suppression":          {[]sourceChange{{Path: "p/a.go", After: source(reason + "//nolint\nvar x int\n")}}, ""},
+		"gone, reason beside it": {[]sourceChange{gone, {Path: "p/b_test.go", After: goSource(reason)}}, ""},
+		"gone, reason elsewhere": {[]sourceChange{gone, {Path: "q/b_test.go", After: goSource(reason)}}, "test-removed"},
+		"not Go":                 {[]sourceChange{{Path: "p/a_test.go", After: []byte("package\n")}, {Path: "p/b_test.go", After: goSource(reason)}}, "does-not-parse"},
+		"a suppression":          {[]sourceChange{{Path: "p/a.go", After: goSource(reason + "//nolint\nvar x int\n")}}, ""},
 	} {
-		if got := rules(withoutJustified(integrityFindings(c.changes), c.changes)); got != c.want {
+		if got := rules(withoutJustified(integrityFindings(c.changes, nil), c.changes)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
 func FuzzIntegrity(f *testing.F) {
-	f.Add(source(body(strong)), source(body("t.Skip()\nreturn")))
-	f.Add(source("func (S[T]) TestX() { a[b](c)(d).e() }\nfunc TestMain(m *testing.M) {}"), []byte("package a\nfunc Example() {\n// Output:\n}"))
-	f.Add(source("func TestA(*testing.T) { for ; ; { select {} }; switch { case x: } }"), []byte("//go:build (\npackage a"))
+	f.Add(goSource(body(strong)), goSource(body("t.Skip()\nreturn")))
+	f.Add(goSource("func (S[T]) TestX() { a[b](c)(d).e() }\nfunc TestMain(m *testing.M) {}"), []byte("package a\nfunc Example() {\n// Output:\n}"))
+	f.Add(goSource("func TestA(*testing.T) { for ; ; { select {} }; switch { case x: } }"), []byte("//go:build (\npackage a"))
 	f.Fuzz(func(t *testing.T, before, after []byte) {
 		changes := []sourceChange{{Path: "a_test.go", Before: before, After: after}}
-		withoutJustified(integrityFindings(changes), changes)
+		withoutJustified(integrityFindings(changes, nil), changes)
 		same := []sourceChange{{Path: "a_test.go", Before: after, After: after}}
-		for _, f := range integrityFindings(same) {
+		for _, f := range integrityFindings(same, nil) {
 			if f.Rule != "does-not-parse" && f.Rule != "tests-not-run" {
 				t.Errorf("no change, and yet %v", f)
 			}

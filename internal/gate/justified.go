@@ -1,9 +1,10 @@
 package gate
 
 import (
-	"go/ast"
 	"strings"
 	"unicode/utf8"
+
+	"ralph-loop/internal/source"
 )
 
 // minJustification is how long a justification must be, in characters.
@@ -16,16 +17,14 @@ const (
 
 // justifications are the reasons that comments give behind marker, to the end of their line. Too short ones are no
 // reasons. A string that holds the marker is not a comment.
-func justifications(f *ast.File, marker string) []string {
+func justifications(f *source.File, marker string) []string {
 	var reasons []string
-	for _, group := range f.Comments {
-		for _, c := range group.List {
-			for line := range strings.Lines(c.Text) {
-				_, reason, ok := strings.Cut(line, marker)
-				reason = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reason), "*/"))
-				if ok && utf8.RuneCountInString(reason) >= minJustification {
-					reasons = append(reasons, reason)
-				}
+	for _, c := range f.Comments {
+		for line := range strings.Lines(c.Text) {
+			_, reason, ok := strings.Cut(line, marker)
+			reason = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(reason), "*/"))
+			if ok && utf8.RuneCountInString(reason) >= minJustification {
+				reasons = append(reasons, reason)
 			}
 		}
 	}

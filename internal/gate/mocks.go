@@ -1,61 +1,216 @@
 package gate
 
 import (
-	"bytes"
+	"context"
 	"errors"
 	"fmt"
-	"go/ast"
-	"go/parser"
 	"go/scanner"
-	"go/token"
 	"path"
-	"strconv"
+	"slices"
 	"strings"
 
-	"ralph-loop/internal/lazyregexp"
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/source"
 )
 
-// mockPackages are libraries whose every call is a mock. Calls of net/http/httptest, iotest or sqlite are not: they
-// run the real code.
-var mockPackages = []string{
-	"go.uber.org/mock", "github.com/golang/mock", "github.com/stretchr/testify/mock", "github.com/vektra/mockery",
-	"github.com/gojuno/minimock", "github.com/matryer/moq", "github.com/maxbrunsfeld/counterfeiter", "github.com/petergtz/pegomock", "github.com/ovechkin-dm/mockio",
-	"github.com/DATA-DOG/go-sqlmock", "github.com/pashagolub/pgxmock", "github.com/go-redis/redismock", "github.com/jarcoal/httpmock", "github.com/h2non/gock", "gopkg.in/h2non/gock.v1",
-	"bou.ke/monkey", "github.com/bouk/monkey", "github.com/agiledragon/gomonkey", "github.com/bytedance/mockey", "github.com/undefinedlabs/go-mpatch", "github.com/prashantv/gostub",
+// mocks holds each changed test file to a share of lines that mock. What counts is code that calls a mocking library
+// or makes, steers or questions a mock; each language has a file of its own for that. Words in comments, strings and
+// paths never count, and neither does a fake clock: time may be mocked.
+
+const mocksVersion = 2
+
+// mockUse is what one test file mocks.
+type mockUse struct {
+	lines   map[int]bool
+	targets []mockTarget
 }
 
-// mockFindings judges how much of a Go test file mocks: more than density per cent of its lines needs a reason in a
-// comment of that file. What counts are the lines of
-//
-//   - calls of a mocking library, and of a package called mocks, mock or mock_x,
-//   - chains with EXPECT(), with On("Name", ...), with AssertExpectations and its like,
-//   - types that embed testify's mock.Mock or are called mockX, MockX or xMock, their methods, their literals,
-//   - calls of NewMockX.
-//
-// A fake or a stub, a small implementation that works, is not told from other code. Words in comments, strings and
-// paths never count.
-func mockFindings(name string, src []byte, density int) []Finding {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
+// mockTarget is one thing that is mocked.
+type mockTarget struct {
+	line int
+	name string // as the test names it: a module, a dotted name, a type
+	own  bool   // it belongs to the project itself, as far as syntax tells
+}
+
+func (j *judge) mocksKey() inputs {
+	g := j.Config.Gate
+	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.MockBoundary, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
+}
+
+func (j *judge) mocks(ctx context.Context) (Layer, error) {
+	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
+		return isFile(f.NewMode) && f.Class == diffstat.Test && source.LanguageOf(f.Path) != source.Unknown
+	})
 	if err != nil {
-		return []Finding{unparsed(name, err)}
+		return Layer{}, err
 	}
-	mocks := findMocks(fset, file)
-	total := bytes.Count(src, []byte("\n"))
-	if len(src) > 0 && src[len(src)-1] != '\n' {
-		total++
+	if len(files) == 0 {
+		return Layer{Result: NotApplicable, Summary: "no test file that can be read for mocks is added or changed"}, nil
 	}
-	if len(mocks)*100 <= density*total || len(justifications(file, mockJustified)) > 0 {
+	l := Layer{Result: Pass, Summary: fmt.Sprintf("%s, none mocks more than %d %% of its lines without a reason", plural(len(files), "test file"), j.Config.Gate.MockDensity)}
+	over := 0
+	for _, f := range files {
+		t := readMocks(f.Path, f.After, j.isInside(f.Path))
+		dense := t.density(j.Config.Gate.MockDensity)
+		if len(dense) > 0 {
+			over++
+		}
+		l.Findings = append(l.Findings, dense...)
+		if j.Config.Gate.MockBoundary != config.Off {
+			if source.LanguageOf(f.Path) == source.Python {
+				if err := j.ownPackages(ctx, &t); err != nil {
+					return Layer{}, err
+				}
+			}
+			l.hold(j.Config.Gate.MockBoundary, t.boundary())
+		}
+	}
+	if len(l.Findings) > 0 {
+		l.Result = Fail
+		l.Summary = fmt.Sprintf("%d of %s mock too much, or cannot be read", over, plural(len(files), "test file"))
+		if over == 0 {
+			l.Summary = "mocks of what a test should run for real: " + plural(len(l.Findings), "finding")
+		}
+		l.Advice = "test the real thing: a real test database, in-process requests, real inputs"
+	}
+	return l, nil
+}
+
+// hold takes findings of a check that has a level of its own.
+func (l *Layer) hold(level config.Level, found []Finding) {
+	switch level {
+	case config.Warn:
+		l.Warnings = append(l.Warnings, found...)
+	case config.Enforce:
+		l.Findings = append(l.Findings, found...)
+	}
+}
+
+// ownPackages asks the tree whether the dotted names that a Python test mocks begin with a package of the project's:
+// beside the test, above it, or below a folder src there.
+func (j *judge) ownPackages(ctx context.Context, t *mockedFile) error {
+	var roots []string
+	for dir := path.Dir(t.path); ; dir = path.Dir(dir) {
+		roots = append(roots, dir, path.Join(dir, "src"))
+		if dir == "." || dir == "/" {
+			break
+		}
+	}
+	for i := range t.targets {
+		m := &t.targets[i]
+		first, _, _ := strings.Cut(m.name, ".")
+		if !m.own || first == "" { // .x is beside the test
+			continue
+		}
+		args := []string{"ls-tree", "-z", "--name-only", "--full-tree", j.Tree, "--"}
+		for _, root := range roots {
+			args = append(args, path.Join(root, first), path.Join(root, first+".py"))
+		}
+		out, err := j.Repo.Output(ctx, args...)
+		if err != nil {
+			return fmt.Errorf("look for the package %q: %w", first, err)
+		}
+		m.own = len(out) > 0
+	}
+	return nil
+}
+
+// isInside reports whether a file's tests lie inside a source file (Rust), so that only those lines count.
+func (j *judge) isInside(name string) bool {
+	class, _ := classifier(j.Config, j.agreed).ByName(name) // changed has looked for the contract
+	return class == diffstat.Implementation
+}
+
+// mockedFile is a test file, read for its mocks.
+type mockedFile struct {
+	mockUse
+	path      string
+	total     int // lines of test code
+	justified bool
+	err       error // it does not parse
+}
+
+// readMocks reads a test file; with inside only the lines of the tests in it count.
+func readMocks(name string, src []byte, inside bool) mockedFile {
+	f := source.Scan(name, src)
+	t := mockedFile{path: name, total: f.Lines, justified: len(justifications(f, mockJustified)) > 0}
+	switch f.Language {
+	case source.Go:
+		t.mockUse, t.err = goMocks(name, src)
+	case source.JavaScript:
+		t.mockUse = javaScriptMocks(f)
+	case source.Python:
+		t.mockUse = pythonMocks(f)
+	case source.Java:
+		t.mockUse = javaMocks(f)
+	case source.Rust:
+		t.mockUse = rustMocks(f)
+	}
+	if inside && f.Language == source.Rust {
+		t.within(f.RustTests(src))
+	}
+	return t
+}
+
+// within forgets what lies outside the ranges of lines.
+func (t *mockedFile) within(ranges [][2]int) {
+	t.total = 0
+	for _, r := range ranges {
+		t.total += r[1] - r[0] + 1
+	}
+	outside := func(line int) bool {
+		return !slices.ContainsFunc(ranges, func(r [2]int) bool { return line >= r[0] && line <= r[1] })
+	}
+	for line := range t.lines {
+		if outside(line) {
+			delete(t.lines, line)
+		}
+	}
+	t.targets = slices.DeleteFunc(t.targets, func(m mockTarget) bool { return outside(m.line) })
+}
+
+// density holds the file to the share: more than that needs a reason in a comment of the file.
+func (t *mockedFile) density(most int) []Finding {
+	if t.err != nil {
+		return []Finding{unparsed(t.path, t.err)}
+	}
+	share := Share{len(t.lines), t.total}
+	if share.Part*100 <= most*share.Whole || t.justified {
 		return nil
 	}
-	first := total
-	for line := range mocks {
-		first = min(first, line)
+	first := 0
+	for line := range t.lines {
+		if first == 0 || line < first {
+			first = line
+		}
 	}
-	share := Share{len(mocks), total}
-	return []Finding{{Path: name, Line: first, Rule: "mock-density", Message: fmt.Sprintf(
-		"%d of %d lines mock (%s %%, at most %d %%): test the real thing, or say in a comment of this file why no integration test can serve: // %s <at least %d characters>",
-		share.Part, share.Whole, share.Percent(), density, mockJustified, minJustification)}}
+	sign := "//"
+	if source.LanguageOf(t.path) == source.Python {
+		sign = "#"
+	}
+	return []Finding{{Path: t.path, Line: first, Rule: "mock-density", Message: fmt.Sprintf(
+		"%d of %d lines mock (%s %%, at most %d %%): test the real thing, or say in a comment of this file why no integration test can serve: %s %s <at least %d characters>",
+		share.Part, share.Whole, share.Percent(), most, sign, mockJustified, minJustification)}}
+}
+
+// boundary finds mocks of what has no business to be mocked: modules of the project's own, databases, routers,
+// template engines. The reason that lets a file mock much serves here too.
+func (t *mockedFile) boundary() []Finding {
+	if t.justified {
+		return nil
+	}
+	var found []Finding
+	said := map[string]bool{}
+	for _, m := range t.targets {
+		what := m.crosses()
+		if what == "" || said[m.name] {
+			continue
+		}
+		said[m.name] = true
+		found = append(found, Finding{Path: t.path, Line: m.line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(m.name), what)})
+	}
+	return found
 }
 
 // unparsed is the finding for a Go file that cannot be judged: it must not pass unseen.
@@ -66,189 +221,4 @@ func unparsed(name string, err error) Finding {
 		f.Line, f.Message = list[0].Pos.Line, "this is not Go: "+list[0].Msg
 	}
 	return f
-}
-
-// findMocks are the numbers of the lines that mock.
-func findMocks(fset *token.FileSet, file *ast.File) map[int]bool {
-	m := &mockLines{fset: fset, lines: map[int]bool{}, packages: map[string]bool{}, types: map[string]bool{}}
-	m.find(file)
-	return m.lines
-}
-
-type mockLines struct {
-	fset     *token.FileSet
-	lines    map[int]bool
-	packages map[string]bool // local names of mocking libraries
-	testify  bool            // the file knows testify's mock package
-	types    map[string]bool // mock types of this file
-}
-
-// mockTypeName matches mockStore, MockStore, storeMock, but neither Mockery nor mocking.
-var mockTypeName = lazyregexp.New(`^(mock|Mock)([A-Z0-9_].*)?$|[a-z0-9]Mock$`)
-
-// newMock matches a generated constructor.
-var newMock = lazyregexp.New(`^[Nn]ewMock[A-Z0-9_]`)
-
-func (m *mockLines) find(file *ast.File) {
-	for _, spec := range file.Imports {
-		m.importOf(spec)
-	}
-	for _, d := range file.Decls {
-		if g, ok := d.(*ast.GenDecl); ok && g.Tok == token.TYPE {
-			for _, s := range g.Specs {
-				m.typeOf(s.(*ast.TypeSpec))
-			}
-		}
-	}
-	for _, d := range file.Decls {
-		if f, ok := d.(*ast.FuncDecl); ok && m.types[receiver(f)] {
-			m.mark(f)
-			continue
-		}
-		ast.Inspect(d, m.inspect)
-	}
-}
-
-func (m *mockLines) importOf(spec *ast.ImportSpec) {
-	full, err := strconv.Unquote(spec.Path.Value)
-	if err != nil {
-		return
-	}
-	name := packageName(full)
-	mocks := name == "mocks" || name == "mock" || strings.HasPrefix(name, "mock_")
-	for _, p := range mockPackages {
-		mocks = mocks || full == p || strings.HasPrefix(full, p+"/")
-	}
-	m.testify = m.testify || full == "github.com/stretchr/testify/mock"
-	if spec.Name != nil {
-		name = spec.Name.Name
-	}
-	if mocks {
-		m.packages[name] = true
-	}
-}
-
-var version = lazyregexp.New(`^v[0-9]+$`)
-
-// packageName is the usual name of the package at an import path.
-func packageName(full string) string {
-	name := path.Base(full)
-	if version.MatchString(name) {
-		name = path.Base(path.Dir(full))
-	}
-	name, _, _ = strings.Cut(name, ".v")
-	return strings.TrimPrefix(name, "go-")
-}
-
-// typeOf marks a declaration of a mock.
-func (m *mockLines) typeOf(t *ast.TypeSpec) {
-	mocks := mockTypeName.MatchString(t.Name.Name)
-	if s, ok := t.Type.(*ast.StructType); ok {
-		for _, field := range s.Fields.List {
-			embedded := field.Type
-			if star, ok := embedded.(*ast.StarExpr); ok {
-				embedded = star.X
-			}
-			if sel, ok := embedded.(*ast.SelectorExpr); ok && len(field.Names) == 0 && sel.Sel.Name == "Mock" {
-				if p, ok := sel.X.(*ast.Ident); ok && m.packages[p.Name] {
-					mocks = true
-				}
-			}
-		}
-	}
-	if mocks {
-		m.types[t.Name.Name] = true
-		m.mark(t)
-	}
-}
-
-// receiver is the name of the type that a method belongs to, or "".
-func receiver(f *ast.FuncDecl) string {
-	if f.Recv == nil || len(f.Recv.List) == 0 {
-		return ""
-	}
-	t := f.Recv.List[0].Type
-	if star, ok := t.(*ast.StarExpr); ok {
-		t = star.X
-	}
-	if index, ok := t.(*ast.IndexExpr); ok {
-		t = index.X
-	}
-	id, ok := t.(*ast.Ident)
-	if !ok {
-		return ""
-	}
-	return id.Name
-}
-
-func (m *mockLines) inspect(n ast.Node) bool {
-	switch n := n.(type) {
-	case *ast.CallExpr:
-		if m.chain(n) {
-			m.mark(n)
-			return false // it is whole
-		}
-	case *ast.CompositeLit:
-		if id, ok := n.Type.(*ast.Ident); ok && m.types[id.Name] {
-			m.mark(n)
-		}
-	}
-	return true
-}
-
-// verifying are methods by which mocks are asked what was called.
-var verifying = map[string]bool{"AssertExpectations": true, "AssertExpectationsForObjects": true, "AssertNumberOfCalls": true, "AssertCalled": true, "AssertNotCalled": true, "ExpectationsWereMet": true}
-
-// behaving are methods that follow On("Name") in a chain and nothing else.
-var behaving = map[string]bool{"Return": true, "Once": true, "Twice": true, "Times": true, "Maybe": true, "Panic": true, "WaitUntil": true, "After": true, "Run": true}
-
-// chain walks down a.B(...).C(...) from its last call to its first.
-func (m *mockLines) chain(call *ast.CallExpr) bool {
-	behaves := false
-	for {
-		fun := call.Fun
-		if index, ok := fun.(*ast.IndexExpr); ok { // f[T](...)
-			fun = index.X
-		}
-		if id, ok := fun.(*ast.Ident); ok {
-			return newMock.MatchString(id.Name)
-		}
-		sel, ok := fun.(*ast.SelectorExpr)
-		if !ok {
-			return false
-		}
-		name := sel.Sel.Name
-		switch {
-		case name == "EXPECT" && len(call.Args) == 0, verifying[name], newMock.MatchString(name):
-			return true
-		case name == "On" && len(call.Args) > 0 && (m.testify || behaves):
-			if lit, ok := call.Args[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-				return true
-			}
-		}
-		behaves = behaves || behaving[name]
-		x := sel.X
-		for {
-			if inner, ok := x.(*ast.SelectorExpr); ok { // mocks.X.Y()
-				x = inner.X
-				continue
-			}
-			break
-		}
-		switch x := x.(type) {
-		case *ast.Ident:
-			return m.packages[x.Name]
-		case *ast.CallExpr:
-			call = x
-		default:
-			return false
-		}
-	}
-}
-
-// mark counts every line from the node's first to its last.
-func (m *mockLines) mark(n ast.Node) {
-	for line := m.fset.Position(n.Pos()).Line; line <= m.fset.Position(n.End()-1).Line; line++ {
-		m.lines[line] = true
-	}
 }

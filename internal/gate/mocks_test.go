@@ -2,192 +2,286 @@ package gate
 
 import (
 	"fmt"
-	"go/parser"
-	"go/token"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestMockLines marks the lines that must count with M at their end.
+// TestMockLines marks the lines that must count with M in a comment at their end, and lists what crosses the boundary.
 func TestMockLines(t *testing.T) {
-	for name, src := range map[string]string{
-		"gomock": `import "go.uber.org/mock/gomock"
-func TestA(t *testing.T) {
-	ctrl := gomock.NewController(t) //M
-	store := NewMockStore(ctrl) //M
-	store.EXPECT().Get(1).Return(2, nil) //M
-	store.EXPECT(). //M
-		Put(1). //M
-		Return(nil) //M
-	if got := Run(store); got != 2 {
-		t.Error(got)
-	}
-}`,
-		"testify": `import "github.com/stretchr/testify/mock"
-type store struct { //M
-	mock.Mock //M
-} //M
-func (s *store) Get(n int) int { //M
-	return s.Called(n).Int(0) //M
-} //M
-func TestA(t *testing.T) {
-	s := &store{} //M
-	s.On("Get", 1).Return(2).Once() //M
-	s.On("Get", mock.Anything).Return(3) //M
-	router.On(event)
-	Run(s)
-	s.AssertExpectations(t) //M
-}`,
-		"renamed import": `import m "github.com/stretchr/testify/mock"
-type store struct{ m.Mock } //M
-func TestA(t *testing.T) { x(m.Anything) }`,
-		"On without testify": `func TestA(t *testing.T) {
-	bus.On("event")
-	bus.On("event", func() {})
-	m.On("Get").Return(1) //M
-	m.On(name).Return(1)
-}`,
-		"generated package": `import "example.org/x/mocks"
-func TestA(t *testing.T) {
-	s := mocks.NewStore(t) //M
-	Run(s)
-}`,
-		"generated package, named": `import mock_store "example.org/x/mock_store"
-var s = mock_store.NewMockStore(nil) //M`,
-		"patched": `import "github.com/agiledragon/gomonkey/v2"
-func TestA(t *testing.T) {
-	p := gomonkey.ApplyFunc(time.Now, func() time.Time { //M
-		return then //M
-	}) //M
-	defer p.Reset()
-}`,
-		"sqlmock": `import "github.com/DATA-DOG/go-sqlmock"
-func TestA(t *testing.T) {
-	db, m, err := sqlmock.New() //M
-	m.ExpectQuery("x")
-	m.ExpectationsWereMet() //M
-}`,
-		"by hand": `type mockStore struct { //M
-	n int //M
-} //M
-func (m mockStore) Get() int { return m.n } //M
-type clockMock[T any] struct{ x T } //M
-func (m *clockMock[T]) Now() T { return m.x } //M
-func TestA(t *testing.T) { Run(&mockStore{1}) } //M`,
-		"fakes are real": `type fakeStore struct{ m map[int]int }
-func (f fakeStore) Get(n int) int { return f.m[n] }
-type stubClock struct{}
-func TestA(t *testing.T) { Run(fakeStore{}) }`,
-		"case G15": `import (
-	"example.org/mockery/real"
-	_ "example.org/mocks"
+	for _, c := range []struct{ name, file, src, crosses string }{
+		{"jest", "a.test.ts", `import { save } from './service';
+import axios from 'axios';
+jest.mock('./service', () => ({ //M
+  ...jest.requireActual('./service'), //M
+  save: jest.fn(), //M
+})); //M
+jest.mock('axios'); //M
+const mocked = axios as jest.Mocked<typeof axios>;
+describe('x', () => {
+  beforeEach(() => { jest.useFakeTimers(); jest.setTimeout(9); });
+  it('mocks', async () => {
+    (save as jest.Mock).mockResolvedValue(1); //M
+    mocked.get //M
+      .mockResolvedValueOnce({ //M
+        data: {}, //M
+      }); //M
+    const f = jest.fn<number, [string]>().mockReturnValue(2); //M
+    await run(f);
+    expect(save).toHaveBeenCalledWith( //M
+      1, //M
+    ); //M
+    expect(f.mock.calls[0]).toEqual([1]); //M
+    expect(axios).toBe(1);
+    jest.requireActual('./other').run();
+  });
+});`, `"service", a module of the project's own`},
+		{"vitest", "a.test.tsx", `import { vi as v, it, expect } from 'vitest';
+import * as db from '@/db';
+v.mock(import('pg')); //M
+v.mock('@/lib/mailer'); //M
+v.spyOn(db, 'query').mockImplementation(() => { //M
+  return 1; //M
+}); //M
+it('x', () => {
+  v.setSystemTime(0);
+  const { container } = render(<App onClick={v.fn()} title="vi.fn()">Don't jest.mock() me</App>); //M
+  expect(container).toBeTruthy();
+});`, `"pg", a database; "@/db", a database`},
+		{"sinon", "a.spec.js", `const sinon = require('sinon');
+const { app: server } = require('../app');
+const express = require('express');
+const sandbox = sinon.createSandbox(); //M
+it('x', () => {
+  const s = sinon.stub(server, 'listen').callsFake(() => 1); //M
+  const clock = sinon.useFakeTimers();
+  sinon.assert.calledOnce(s); //M
+  sinon.stub(express, 'Router'); //M
+  nock('https://api.test').get('/').reply(200); //M
+});
+import nock from 'nock';`, `"../app", a module of the project's own; "express", a router`},
+		{"node", "a.test.mjs", `import { mock, test } from 'node:test';
+test('x', (t) => {
+  const f = t.mock.fn(); //M
+  mock.method(console, 'log'); //M
+  mock.timers.enable();
+  t.mock.timers.tick(1);
+  assert.equal(f.mock.callCount(), 1); //M
+});`, ``},
+		{"case G15", "a/mockery/b.test.js", `// jest.mock('x'); vi.fn(); mock mock mock
+/* expect(x).toHaveBeenCalled() */
+import { mockup } from './mockery';
+const s = "jest.mock('./x')" + 'vi.fn()' + ` + "`jest.fn() ${mockup('jest.fn()')}`" + `;
+const re = /jest.mock\('x'\)/;
+const mock = { mock: 1, mockName: 'x' };
+it('mocks nothing: jest.fn()', () => { expect(mock.mock).toBe(mock.mockName); request(app).get('/mock').expect(200); });`, ``},
+		{"all of a library", "a.test.ts", `import { setupServer } from 'msw/node';
+import MockAdapter from 'axios-mock-adapter';
+import { mockDeep } from 'jest-mock-extended';
+import type { UserRepository } from '../users/user.repository';
+import { PrismaClient } from '@prisma/client';
+const server = setupServer( //M
+  one, //M
+); //M
+const a = new MockAdapter(client); //M
+const b = mockDeep<UserRepository>(); //M
+const c = mockDeep(PrismaClient); //M`, `"@prisma/client", a database`},
+		{"unittest.mock", "test_a.py", `import unittest.mock as um
+from unittest import mock
+from unittest.mock import (
+    MagicMock as MM,
+    patch,
 )
-// mock mock.Mock gomock.NewController EXPECT().Get().Return()
-/* NewMockStore(ctrl)
-   mock */
-type Mockery struct{}
-type mocking int
-func mockup() {}
-func TestMock(t *testing.T) {
-	s := "gomock.NewController(t); m.EXPECT()"
-	const mock = "mock"
-	real.Mock()
-	Expect(s).To(mock)
-	mockup()
-}`,
-		"httptest is real": `import "net/http/httptest"
+from app.users import UserService
+
+@patch("app.users.save",  #M
+       autospec=True)  #M
+@mock.patch.object(UserService, "load")  #M
+def test_x(load, save: MM):
+    """patch("x") MagicMock()"""
+    save.return_value = 1  #M
+    load.side_effect = [  #M
+        1,
+    ]
+    m = MM()  #M
+    with (patch("app.pay.requests.get") as get,  #M
+            um.patch.dict("os.environ", {})):  #M
+        run(m)
+    get.assert_called_once_with(1)  #M
+    assert m.call_count == 2  #M
+    assert_called(1)
+    assert run("mock") == 1  # mock.patch("x")
+`, `"app.users.save", a module of the project's own; "app.users.UserService", a module of the project's own`},
+		{"pytest-mock", "tests/test_b.py", `import pytest
+from app import db
+from sqlalchemy import create_engine
+
+def test_x(mocker, client):
+    mocker.patch("sqlalchemy.create_engine")  #M
+    spy = mocker.spy(db, "get")  #M
+    client.post("/mock", json={"return_value": 1})
+    spy.assert_not_called()  #M
+
+def test_y(monkeypatch):
+    monkeypatch.setenv("A", "b")
+    monkeypatch.setattr(db, "get", lambda: 1)  #M
+`, `"sqlalchemy.create_engine", a database; "app.db", a database`},
+		{"no mocking in Python", "test_c.py", `from app.mock import patch
+def test_x():
+    x.return_value = patch("app.y")
+    y.side_effect = 1
+    assert x.call_count
+`, ``},
+		{"mockito", "ATest.java", `package org.shop.orders;
+import static org.mockito.Mockito.*;
+import static org.mockito.ArgumentMatchers.any;
+import org.mockito.Mock;
+import org.mockito.ArgumentCaptor;
+import org.shop.users.UserRepository;
+import org.other.PaymentClient;
+@ExtendWith(MockitoExtension.class) //M
+class ATest {
+  @Mock //M
+  private UserRepository users; //M
+  @Mock PaymentClient payments; //M
+  @InjectMocks OrderService service; //M
+  @Autowired MockMvc mockMvc;
+  @Test void mocks() throws Exception {
+    when(users.find(any())) //M
+        .thenReturn(1); //M
+    PriceService p = mock(PriceService.class); //M
+    verify(users, times(1)).find(1); //M
+    ArgumentCaptor<String> c = ArgumentCaptor.forClass(String.class); //M
+    String s = "when(x).thenReturn(y)"; // mock(A.class)
+    mockMvc.perform(get("/x")).andExpect(status().isOk());
+    assertThat(service.run()).isEqualTo(1);
+  }
+}`, `"UserRepository", a database; "OrderService", a module of the project's own; "PriceService", a module of the project's own`},
+		{"Java without mocks", "BTest.java", `import static org.assertj.core.api.Assertions.*;
+class BTest { @Test void when() { when(1); verify(2); Mocker.mock(3); } }`, ``},
+		{"WireMock", "CTest.java", `import com.github.tomakehurst.wiremock.WireMockServer;
+import static com.github.tomakehurst.wiremock.client.WireMock.stubFor;
+import static com.github.tomakehurst.wiremock.client.WireMock.get;
+class CTest { 
+  WireMockServer s = new WireMockServer(8080); //M
+  void a() { 
+    stubFor(get("/x")); //M
+  }
+}`, ``},
+		{"mockall", "tests/a.rs", `use mockall::{automock, mock, predicate::*};
+#[automock] //M
+trait Store { fn get(&self) -> u8; }
+mock! { //M
+    pub Clock {} //M
+    impl Now for Clock { fn now(&self) -> u8; } //M
+} //M
+#[test]
+fn mocks() {
+    let mut m = MockStore::new(); //M
+    m.expect_get() //M
+        .with(eq(1)) //M
+        .returning(|| 1); //M
+    let s = "MockStore::new()"; // MockStore::new()
+    let r = r#"m.expect_get()"#;
+    assert_eq!(run(&m).expect("x"), 1);
+    let x: Result<MockStore, ()> = Ok(m);
+}`, `"Store", a module of the project's own`},
+		{"mockito in Rust", "tests/b.rs", `#[test]
+fn x() {
+    let mut server = mockito::Server::new(); //M
+    let m = server.mock("GET", "/x").with_status(200).create(); //M
+    run(server.url());
+}`, ``},
+		{"no mocking in Rust", "tests/c.rs", "fn x() { a.mock(\"x\"); expect_x(1); Mocker::new(); let m = Mockery; }", ``},
+		{"Go", "a_test.go", `package a
+import "github.com/DATA-DOG/go-sqlmock"
 func TestA(t *testing.T) {
-	srv := httptest.NewServer(nil)
-	rec := httptest.NewRecorder()
-}`,
-		"table of mocks": `import "go.uber.org/mock/gomock"
-var cases = []func(*MockStore){
-	func(s *MockStore) { s.EXPECT().Get(gomock.Any()) }, //M
-	func(s *MockStore) {},
-}`,
+	db, m, _ := sqlmock.New() //M
+	p := NewMockPaymentClient(ctrl) //M
+	r := NewMockUserRepo(ctrl) //M
+}`, `"github.com/DATA-DOG/go-sqlmock", a database; "UserRepo", a database`},
 	} {
-		src = "package a\n" + src + "\n"
 		var want []int
-		for i, line := range strings.Split(src, "\n") {
-			if strings.HasSuffix(line, "//M") {
+		for i, line := range strings.Split(c.src, "\n") {
+			if strings.HasSuffix(line, "//M") || strings.HasSuffix(line, "#M") {
 				want = append(want, i+1)
 			}
 		}
-		fset := token.NewFileSet()
-		file, err := parser.ParseFile(fset, "a_test.go", src, parser.ParseComments)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-			continue
+		f := readMocks(c.file, []byte(c.src), false)
+		got := slices.Sorted(maps.Keys(f.lines))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: lines %d mock, want %d", c.name, got, want)
 		}
-		if got := slices.Sorted(maps.Keys(findMocks(fset, file))); !slices.Equal(got, want) {
-			t.Errorf("%s: lines %d mock, want %d", name, got, want)
+		var crossing []string
+		for _, b := range f.boundary() {
+			if b.Line == 0 || b.Path != c.file {
+				t.Errorf("%s: %+v tells no place", c.name, b)
+			}
+			text := strings.TrimPrefix(strings.TrimSuffix(b.Message, ": run the real one"), "mocks ")
+			crossing = append(crossing, text)
+		}
+		if got := strings.Join(crossing, "; "); got != c.crosses {
+			t.Errorf("%s: crossing\n%s, want\n%s", c.name, got, c.crosses)
 		}
 	}
 }
 
-// mocked is a file of 100 lines of which n mock.
-func mocked(n int, comment string) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "package a\nfunc TestA(t *testing.T) {\n%s\n", comment)
-	for range n {
-		b.WriteString("\tm.EXPECT().Get()\n")
-	}
-	for range 100 - n - 4 {
-		b.WriteString("\trun()\n")
-	}
-	b.WriteString("}\n")
-	return []byte(b.String())
-}
-
-// TestMockDensity holds the mock parts of cases G12 and G15.
-func TestMockDensity(t *testing.T) {
-	for name, c := range map[string]struct {
-		n       int
-		comment string
-		pass    bool
-	}{
-		"none":                         {0, "", true},
-		"exactly 30 %":                 {30, "", true},
-		"31 %":                         {31, "", false},
-		"justified":                    {31, "// @mock-justified: the paid API", true},
-		"10 characters":                {31, "// @mock-justified: 1234567890", true},
-		"9 characters":                 {31, "// @mock-justified: 123456789 ", false},
-		"10 characters, not bytes":     {31, "// @mock-justified: éééééééééé", true},
-		"9 characters, 27 bytes":       {31, "// @mock-justified: 日本語日本語日本語", false},
-		"in a block":                   {31, "/* @mock-justified: the paid API */", true},
-		"9 characters in a block":      {31, "/* @mock-justified: 123456789 */", false},
-		"no reason":                    {31, "// @mock-justified:", false},
-		"the reason is on a next line": {31, "// @mock-justified:\n// the paid API", false},
-		"in a string":                  {31, "\t_ = `// @mock-justified: the paid API`", false},
-		"another word":                 {31, "// mock-justified: the paid API", false},
+// TestDensityOfOtherLanguages holds case G12's and G15's mock parts.
+func TestDensityOfOtherLanguages(t *testing.T) {
+	for _, c := range []struct{ file, mock, other, comment string }{
+		{"a.test.js", "jest.fn();", "run();", "// "},
+		{"test_a.py", "monkeypatch.setattr(a, 'b')", "run()", "# "},
+		{"ATest.java", "Mockito.reset(a);", "run();", "/* "},
+		{"tests/a.rs", "MockA::new();", "run();", "// "},
 	} {
-		got := mockFindings("a_test.go", mocked(c.n, c.comment), 30)
-		if (len(got) == 0) != c.pass {
-			t.Errorf("%s: %v", name, got)
+		file := func(n int, reason string) []byte {
+			lines := slices.Repeat([]string{c.mock}, n)
+			lines = append(lines, slices.Repeat([]string{c.other}, 99-n)...)
+			return []byte(c.comment + reason + map[bool]string{true: " */"}[c.comment == "/* "] + "\n" + strings.Join(lines, "\n"))
 		}
-		if len(got) > 0 && (got[0].Path != "a_test.go" || got[0].Line != 4 && got[0].Line != 5 || got[0].Rule != "mock-density" || !strings.Contains(got[0].Message, "@mock-justified:")) {
-			t.Errorf("%s: %+v", name, got[0])
+		for _, d := range []struct {
+			n      int
+			reason string
+			pass   bool
+		}{{30, "", true}, {31, "", false}, {31, "@mock-justified: 1234567890", true}, {31, "@mock-justified: 123456789", false}, {31, "mock-justified: the paid API", false}} {
+			f := readMocks(c.file, file(d.n, d.reason), false)
+			if got := f.density(30); (len(got) == 0) != d.pass {
+				t.Errorf("%s, %d lines, %q: %v", c.file, d.n, d.reason, got)
+			} else if len(got) > 0 && (got[0].Line != 2 || !strings.Contains(got[0].Message, "31 of 100 lines mock (31.00 %, at most 30 %)")) {
+				t.Errorf("%s: %+v", c.file, got[0])
+			}
 		}
-	}
-	if got := mockFindings("a_test.go", mocked(1, ""), 0); len(got) != 1 || !strings.Contains(got[0].Message, "1 of 100 lines mock (1.00 %, at most 0 %)") {
-		t.Errorf("density 0: %v", got)
-	}
-	if got := mockFindings("a_test.go", []byte("package a\nvar x = mocks.New("), 100); len(got) != 1 || got[0].Rule != "does-not-parse" || got[0].Line != 2 {
-		t.Errorf("a file that is not Go: %v", got)
-	}
-	if got := mockFindings("a_test.go", nil, 30); len(got) != 1 {
-		t.Errorf("an empty file: %v", got)
 	}
 }
 
-func FuzzMocks(f *testing.F) {
-	f.Add(mocked(31, "// @mock-justified: 123456789 "))
-	f.Add([]byte("package a\nvar _ = a.On(\"x\").b[c](d).EXPECT()"))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		if got := mockFindings("a_test.go", src, 100); len(got) > 0 && got[0].Rule != "does-not-parse" {
-			t.Errorf("more than all lines mock: %v", got)
+// TestInsideRust: of a source file with tests inside, only those lines count.
+func TestInsideRust(t *testing.T) {
+	src := "#[automock]\ntrait A {}\nfn f() { MockA::new(); }\n#[cfg(test)]\nmod tests {\n  fn t() {\n    MockA::new();\n  }\n}\n"
+	f := readMocks("src/a.rs", []byte(src), true)
+	if got := fmt.Sprint(f.total, slices.Collect(maps.Keys(f.lines)), len(f.targets)); got != "6 [7] 1" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestWordsOf(t *testing.T) {
+	for name, want := range map[string]string{"httpClient": "http client", "HTTPClient": "http client", "user_repo-2": "user repo 2", "S3": "s3", "": "", "URL": "url"} {
+		if got := strings.Join(wordsOf(name), " "); got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
 		}
+	}
+}
+
+func FuzzMocksOfOtherLanguages(f *testing.F) {
+	for i, src := range []string{"import a, {b as c} from 'sinon'; a.b<c>(d)?.[1]`x${1}`.e!.f()", "from a import (b as c\n@patch('x'", "import static a.*; @Mock <T> A<b> c; new X(", "mock! { pub A<", "#[automock", "require('x')"} {
+		f.Add(uint8(i), src)
+	}
+	names := []string{"a.test.tsx", "test_a.py", "ATest.java", "tests/a.rs"}
+	f.Fuzz(func(t *testing.T, lang uint8, src string) {
+		got := readMocks(names[int(lang)%len(names)], []byte(src), false)
+		if len(got.lines) > got.total {
+			t.Errorf("%d of %d lines mock", len(got.lines), got.total)
+		}
+		got.boundary()
 	})
 }

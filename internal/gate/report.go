@@ -21,6 +21,9 @@ func (l *Layer) WriteText(w io.Writer, colour bool) error {
 	if l.Dropped > 0 {
 		fmt.Fprintf(&b, "    ... and %d more\n", l.Dropped)
 	}
+	for _, f := range l.Warnings {
+		b.WriteString("    warning: " + strings.ReplaceAll(clean(f.String()), "\n", "\n    ") + "\n")
+	}
 	for _, note := range l.Notes {
 		b.WriteString("    note: " + short(note, 1000) + "\n")
 	}

@@ -217,9 +217,14 @@ func (l *Layer) bound() {
 	if over := len(l.Findings) - maxFindings; over > 0 {
 		l.Findings, l.Dropped = l.Findings[:maxFindings], l.Dropped+over
 	}
-	for i := range l.Findings {
-		l.Findings[i].Message = clean(l.Findings[i].Message)
-		l.Findings[i].Path = strings.ToValidUTF8(l.Findings[i].Path, "\uFFFD")
+	if over := len(l.Warnings) - maxFindings; over > 0 {
+		l.Warnings = append(l.Warnings[:maxFindings:maxFindings], Finding{Rule: "more", Message: fmt.Sprintf("... and %d more", over)})
+	}
+	for _, list := range [][]Finding{l.Findings, l.Warnings} {
+		for i := range list {
+			list[i].Message = clean(list[i].Message)
+			list[i].Path = strings.ToValidUTF8(list[i].Path, "\uFFFD")
+		}
 	}
 	l.Summary = clean(l.Summary)
 }

@@ -5,45 +5,15 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/glob"
+	"ralph-loop/internal/source"
 )
 
-// mocks and integrity read changed test files. The rules themselves are in mocks.go and integrity.go.
+// The integrity layer reads changed files. Its rules are in integrity.go.
 
-const (
-	mocksVersion     = 1
-	integrityVersion = 2
-)
-
-func (j *judge) mocksKey() inputs {
-	g := j.Config.Gate
-	return inputs{Layer: "mocks", Version: mocksVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.MockDensity, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
-}
-
-func (j *judge) mocks(ctx context.Context) (Layer, error) {
-	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
-		return isFile(f.NewMode) && f.Class == diffstat.Test && strings.HasSuffix(f.Path, ".go")
-	})
-	if err != nil {
-		return Layer{}, err
-	}
-	if len(files) == 0 {
-		return Layer{Result: NotApplicable, Summary: "no test file in Go is added or changed"}, nil
-	}
-	l := Layer{Result: Pass, Summary: fmt.Sprintf("%s, none mocks more than %d %% of its lines without a reason", plural(len(files), "test file"), j.Config.Gate.MockDensity)}
-	for _, f := range files {
-		l.Findings = append(l.Findings, mockFindings(f.Path, f.After, j.Config.Gate.MockDensity)...)
-	}
-	if len(l.Findings) > 0 {
-		l.Result = Fail
-		l.Summary = fmt.Sprintf("%d of %s mock too much, or cannot be read", len(l.Findings), plural(len(files), "test file"))
-		l.Advice = "test the real thing: a real test database, in-process requests, real inputs"
-	}
-	return l, nil
-}
+const integrityVersion = 3
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
@@ -56,16 +26,16 @@ func (j *judge) integrityKey() inputs {
 
 func (j *judge) integrity(ctx context.Context) (Layer, error) {
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
-		return (strings.HasSuffix(f.Path, ".go") && !lifeless(f)) || strings.HasSuffix(f.From, ".go")
+		return source.LanguageOf(f.Path) != source.Unknown && !lifeless(f) || source.LanguageOf(f.From) != source.Unknown
 	})
 	if err != nil {
 		return Layer{}, err
 	}
 	if len(files) == 0 {
-		return Layer{Result: NotApplicable, Summary: "no Go file is changed"}, nil
+		return Layer{Result: NotApplicable, Summary: "no source file that can be read for tests is changed"}, nil
 	}
 	l := Layer{Result: Pass, Summary: "no test is weaker than before"}
-	found := integrityFindings(files)
+	found := integrityFindings(files, classifier(j.Config, j.agreed))
 	if j.Requirement == nil {
 		left := withoutJustified(found, files)
 		if n := len(found) - len(left); n > 0 {
@@ -85,7 +55,7 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 		l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": tests are weaker than before"
 		l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
 		if j.Requirement == nil {
-			l.Advice = "restore these tests, or say why in a comment of the file: // @test-change-justified: ..."
+			l.Advice = "restore these tests, or say why in a comment of the file: @test-change-justified: ..."
 		}
 	}
 	return l, nil

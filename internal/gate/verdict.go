@@ -78,6 +78,7 @@ type Layer struct {
 	Counts   *Counts   `json:"counts,omitempty"`   // L2
 	Findings []Finding `json:"findings,omitempty"` // the most useful ones first
 	Dropped  int       `json:"dropped,omitempty"`  // findings beyond the most that are kept
+	Warnings []Finding `json:"warnings,omitempty"` // found by a check that is set to warn; they change no result
 	Notes    []string  `json:"notes,omitempty"`    // what a person should know; changes no result
 	Advice   string    `json:"advice,omitempty"`   // the next step after a fail or an error
 	Log      string    `json:"log,omitempty"`      // the file with all that the tools printed

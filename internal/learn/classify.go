@@ -20,6 +20,7 @@ const (
 const (
 	ByUser      = "user"     // marked so by a person
 	ByPromotion = "promoted" // reported by several requirements
+	ByPage      = "page"     // found in AGENTS.md, where an earlier run or another clone kept it
 )
 
 // Finding is the kind of what a review found: it is contextual whatever it says, until a second requirement meets it too.

@@ -154,6 +154,8 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 			b.WriteString("A person marked it permanent.\n")
 		case ByPromotion:
 			fmt.Fprintf(&b, "%d requirements reported it: %s.\n", len(p.Reqs), strings.Join(p.Reqs, ", "))
+		case ByPage:
+			b.WriteString("AGENTS.md kept it, from an earlier run or another clone.\n")
 		default:
 			fmt.Fprintf(&b, "By its own words: %s.\n", Class{Permanent: true, Rule: p.Rule, Words: p.Words}.why())
 		}

@@ -128,6 +128,8 @@ type scanner struct {
 	first bool // nothing but blanks since the line began
 	col   int  // blanks since the line began, while first
 	file  *File
+
+	known [2]int // a place and the end of its line, as lineEnd found them
 }
 
 func (s *scanner) done() bool { return s.at >= len(s.src) }
@@ -183,17 +185,19 @@ func (s *scanner) emit(kind Kind, end int) {
 
 // lineEnd is where the line of from ends.
 func (s *scanner) lineEnd(from int) int {
-	if from >= len(s.src) {
-		return len(s.src)
+	if from >= s.known[0] && from < s.known[1] {
+		return s.known[1]
 	}
-	if i := strings.IndexByte(s.src[from:], '\n'); i >= 0 {
-		end := from + i
-		if end > from && s.src[end-1] == '\r' {
-			end--
+	end := len(s.src)
+	if from < end {
+		if i := strings.IndexByte(s.src[from:], '\n'); i >= 0 {
+			if end = from + i; end > from && s.src[end-1] == '\r' {
+				end--
+			}
 		}
-		return end
 	}
-	return len(s.src)
+	s.known = [2]int{from, end}
+	return end
 }
 
 // after is the place behind the next text at or after from, or the source's end.

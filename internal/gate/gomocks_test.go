@@ -1,0 +1,195 @@
+package gate
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMockLines marks the lines that must count with M at their end.
+func TestGoMocks(t *testing.T) {
+	for name, src := range map[string]string{
+		"gomock": `import "go.uber.org/mock/gomock"
+func TestA(t *testing.T) {
+	ctrl := gomock.NewController(t) //M
+	store := NewMockStore(ctrl) //M
+	store.EXPECT().Get(1).Return(2, nil) //M
+	store.EXPECT(). //M
+		Put(1). //M
+		Return(nil) //M
+	if got := Run(store); got != 2 {
+		t.Error(got)
+	}
+}`,
+		"testify": `import "github.com/stretchr/testify/mock"
+type store struct { //M
+	mock.Mock //M
+} //M
+func (s *store) Get(n int) int { //M
+	return s.Called(n).Int(0) //M
+} //M
+func TestA(t *testing.T) {
+	s := &store{} //M
+	s.On("Get", 1).Return(2).Once() //M
+	s.On("Get", mock.Anything).Return(3) //M
+	router.On(event)
+	Run(s)
+	s.AssertExpectations(t) //M
+}`,
+		"renamed import": `import m "github.com/stretchr/testify/mock"
+type store struct{ m.Mock } //M
+func TestA(t *testing.T) { x(m.Anything) }`,
+		"On without testify": `func TestA(t *testing.T) {
+	bus.On("event")
+	bus.On("event", func() {})
+	m.On("Get").Return(1) //M
+	m.On(name).Return(1)
+}`,
+		"generated package": `import "example.org/x/mocks"
+func TestA(t *testing.T) {
+	s := mocks.NewStore(t) //M
+	Run(s)
+}`,
+		"generated package, named": `import mock_store "example.org/x/mock_store"
+var s = mock_store.NewMockStore(nil) //M`,
+		"patched": `import "github.com/agiledragon/gomonkey/v2"
+func TestA(t *testing.T) {
+	p := gomonkey.ApplyFunc(time.Now, func() time.Time { //M
+		return then //M
+	}) //M
+	defer p.Reset()
+}`,
+		"sqlmock": `import "github.com/DATA-DOG/go-sqlmock"
+func TestA(t *testing.T) {
+	db, m, err := sqlmock.New() //M
+	m.ExpectQuery("x")
+	m.ExpectationsWereMet() //M
+}`,
+		"by hand": `type mockStore struct { //M
+	n int //M
+} //M
+func (m mockStore) Get() int { return m.n } //M
+type clockMock[T any] struct{ x T } //M
+func (m *clockMock[T]) Now() T { return m.x } //M
+func TestA(t *testing.T) { Run(&mockStore{1}) } //M`,
+		"fakes are real": `type fakeStore struct{ m map[int]int }
+func (f fakeStore) Get(n int) int { return f.m[n] }
+type stubClock struct{}
+func TestA(t *testing.T) { Run(fakeStore{}) }`,
+		"case G15": `import (
+	"example.org/mockery/real"
+	_ "example.org/mocks"
+)
+// mock mock.Mock gomock.NewController EXPECT().Get().Return()
+/* NewMockStore(ctrl)
+   mock */
+type Mockery struct{}
+type mocking int
+func mockup() {}
+func TestMock(t *testing.T) {
+	s := "gomock.NewController(t); m.EXPECT()"
+	const mock = "mock"
+	real.Mock()
+	Expect(s).To(mock)
+	mockup()
+}`,
+		"httptest is real": `import "net/http/httptest"
+func TestA(t *testing.T) {
+	srv := httptest.NewServer(nil)
+	rec := httptest.NewRecorder()
+}`,
+		"table of mocks": `import "go.uber.org/mock/gomock"
+var cases = []func(*MockStore){
+	func(s *MockStore) { s.EXPECT().Get(gomock.Any()) }, //M
+	func(s *MockStore) {},
+}`,
+	} {
+		src = "package a\n" + src + "\n"
+		var want []int
+		for i, line := range strings.Split(src, "\n") {
+			if strings.HasSuffix(line, "//M") {
+				want = append(want, i+1)
+			}
+		}
+		use, err := goMocks("a_test.go", []byte(src))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := slices.Sorted(maps.Keys(use.lines)); !slices.Equal(got, want) {
+			t.Errorf("%s: lines %d mock, want %d", name, got, want)
+		}
+	}
+}
+
+func mockFindings(name string, src []byte, most int) []Finding {
+	f := readMocks(name, src, false)
+	return f.density(most)
+}
+
+// mocked is a file of 100 lines of which n mock.
+func mocked(n int, comment string) []byte {
+	var b strings.Builder
+	fmt.Fprintf(&b, "package a\nfunc TestA(t *testing.T) {\n%s\n", comment)
+	for range n {
+		b.WriteString("\tm.EXPECT().Get()\n")
+	}
+	for range 100 - n - 4 {
+		b.WriteString("\trun()\n")
+	}
+	b.WriteString("}\n")
+	return []byte(b.String())
+}
+
+// TestMockDensity holds the mock parts of cases G12 and G15.
+func TestMockDensity(t *testing.T) {
+	for name, c := range map[string]struct {
+		n       int
+		comment string
+		pass    bool
+	}{
+		"none":                         {0, "", true},
+		"exactly 30 %":                 {30, "", true},
+		"31 %":                         {31, "", false},
+		"justified":                    {31, "// @mock-justified: the paid API", true},
+		"10 characters":                {31, "// @mock-justified: 1234567890", true},
+		"9 characters":                 {31, "// @mock-justified: 123456789 ", false},
+		"10 characters, not bytes":     {31, "// @mock-justified: éééééééééé", true},
+		"9 characters, 27 bytes":       {31, "// @mock-justified: 日本語日本語日本語", false},
+		"in a block":                   {31, "/* @mock-justified: the paid API */", true},
+		"9 characters in a block":      {31, "/* @mock-justified: 123456789 */", false},
+		"no reason":                    {31, "// @mock-justified:", false},
+		"the reason is on a next line": {31, "// @mock-justified:\n// the paid API", false},
+		"in a string":                  {31, "\t_ = `// @mock-justified: the paid API`", false},
+		"another word":                 {31, "// mock-justified: the paid API", false},
+	} {
+		got := mockFindings("a_test.go", mocked(c.n, c.comment), 30)
+		if (len(got) == 0) != c.pass {
+			t.Errorf("%s: %v", name, got)
+		}
+		if len(got) > 0 && (got[0].Path != "a_test.go" || got[0].Line != 4 && got[0].Line != 5 || got[0].Rule != "mock-density" || !strings.Contains(got[0].Message, "@mock-justified:")) {
+			t.Errorf("%s: %+v", name, got[0])
+		}
+	}
+	if got := mockFindings("a_test.go", mocked(1, ""), 0); len(got) != 1 || !strings.Contains(got[0].Message, "1 of 100 lines mock (1.00 %, at most 0 %)") {
+		t.Errorf("density 0: %v", got)
+	}
+	if got := mockFindings("a_test.go", []byte("package a\nvar x = mocks.New("), 100); len(got) != 1 || got[0].Rule != "does-not-parse" || got[0].Line != 2 {
+		t.Errorf("a file that is not Go: %v", got)
+	}
+	if got := mockFindings("a_test.go", nil, 30); len(got) != 1 {
+		t.Errorf("an empty file: %v", got)
+	}
+}
+
+func FuzzMocks(f *testing.F) {
+	f.Add(mocked(31, "// @mock-justified: 123456789 "))
+	f.Add([]byte("package a\nvar _ = a.On(\"x\").b[c](d).EXPECT()"))
+	f.Fuzz(func(t *testing.T, src []byte) {
+		if got := mockFindings("a_test.go", src, 100); len(got) > 0 && got[0].Rule != "does-not-parse" {
+			t.Errorf("more than all lines mock: %v", got)
+		}
+	})
+}
