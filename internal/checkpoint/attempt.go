@@ -24,7 +24,7 @@ import (
 // Attempted is how one dispatch of an agent ended.
 type Attempted struct {
 	Number  int
-	Outcome string // ok, failed, timeout, crash, rate-limited, not-found
+	Outcome string // one of the outcomes
 	Changed bool   // there is work for the gate to judge
 	Again   bool   // it was made before an interruption, and its work is put back
 	Tokens  int

@@ -39,7 +39,7 @@ func (r *exportReader) exports(file, name string) (ok bool, why string, err erro
 	}
 	switch language {
 	case source.Go:
-		ok, why = goExports(src, name)
+		ok, why = goExports(file, src, name)
 	case source.Python:
 		ok = pythonDefines(file, src, name)
 	default:
@@ -106,11 +106,14 @@ func (r *exportReader) moduleExports(file, name string, seen map[string]bool) (o
 }
 
 // goExports reports whether a Go file has a function of that name, or a variable that may hold one, at its top level.
-func goExports(src []byte, name string) (ok bool, why string) {
+func goExports(place string, src []byte, name string) (ok bool, why string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, "the file is not Go: " + err.Error()
+	}
+	switch {
+	case !source.BuiltByGo(place, src):
+		return false, "its name or its build constraint leaves it out"
 	case !token.IsExported(name):
 		return false, "Go exports no name that begins with a small letter"
 	}
