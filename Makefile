@@ -26,6 +26,11 @@ demo: build ## run the loop on the example project with the recorded agent
 test: ## run all tests
 	$(GO) test ./...
 
+.PHONY: test-node
+test-node: ## run the tests that need node and npm: the templates for TypeScript and JavaScript, the reader of exports
+	npm ci --prefix tools/node --ignore-scripts --no-audit --no-fund
+	$(GO) test -tags node -run 'Node|TypeScript' ./internal/testinfra
+
 .PHONY: race
 race: ## run all tests with the race detector
 	$(GO) test -race ./...

@@ -121,6 +121,36 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
+// Ctrl-C at the question ends the loop, under each shell.
+func TestInterruptedQuestion(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
+			w.git("commit", "-qam", "One attempt")
+			driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			term := w.onTerminal(shell[0], append(shell[1:], driver, "--agent", "command", "--", "cat")...)
+			term.await("REQ-001 is blocked. ")
+			term.typed("\x03")
+			ended := make(chan error, 1)
+			go func() { ended <- term.cmd.Wait() }()
+			select {
+			case err := <-ended:
+				if code(err) != 130 {
+					t.Errorf("%v, want exit code 130\n%s", err, term.shown())
+				}
+			case <-time.After(10 * time.Second):
+				_ = term.cmd.Process.Kill()
+				t.Errorf("it does not end:\n%s", term.shown())
+			}
+		})
+	}
+}
+
 // An agent that fails at once is asked again when the person says so: the requirement is the same one.
 func TestRetryAfterFailuresAtOnce(t *testing.T) {
 	w := newWorld(t)
