@@ -25,7 +25,7 @@ import (
 // Attempted is how one dispatch of an agent ended.
 type Attempted struct {
 	Number  int
-	Outcome string // ok, failed, timeout, crash, rate-limited, not-found
+	Outcome string // one of the outcomes
 	Changed bool   // there is work for the gate to judge
 	Tokens  int
 	Guessed bool // the agent did not say what it used

@@ -120,6 +120,16 @@ func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) 
 	if release, err = c.HoldRun(begin); err != nil {
 		return nil, err
 	}
+	unlock := release
+	ended, err := c.Begun()
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	release = func() {
+		ended()
+		unlock()
+	}
 	if err := c.SettleKilled(ctx); err != nil {
 		release()
 		return nil, err
