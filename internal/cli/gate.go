@@ -38,6 +38,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
+			{Name: "trace", Usage: "which test covers which criterion", Flags: flags(), Action: g.trace},
 			{Name: "infra", Usage: "the contract about the test infrastructure", Flags: flags(), Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
@@ -91,6 +92,8 @@ type gateQuestion struct {
 	trees       gate.Trees
 	requirement *spec.Requirement
 	config      *config.Config
+	done        []string       // requirements that the checkpoint calls done; nil: there is none
+	touched     []gate.Touched // earlier requirements that the report of the work in progress names
 }
 
 // ask finds the trees, the requirement and the configuration in force.
@@ -100,7 +103,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		return nil, err
 	}
 	q := &gateQuestion{repo: repo}
-	base, working, err := g.inProgress(ctx, repo)
+	base, working, done, err := g.inProgress(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -115,11 +118,13 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
 		return nil, err
 	}
+	q.done = done
 	id := option(c, "req")
 	if id == "" {
 		id = working
 	}
 	if id != "" {
+		q.touched = touchedEarlier(repo)
 		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, id); err != nil {
 			return nil, err
 		}

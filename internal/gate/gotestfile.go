@@ -13,7 +13,6 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
 )
 
 // goFile is one version of a Go source file as the counter walks over it.

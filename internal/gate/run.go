@@ -27,7 +27,10 @@ type Request struct {
 	Base        string            // a commit, or the empty tree
 	Others      []string          // further bases, the other parents of a merge: what one of them has is not new
 	Tree        string            // the tree to judge
+	Head        string            // the commit whose history tells what is done; "": Base
 	Requirement *spec.Requirement // in progress, or nil on a person's commit
+	Done        []string          // requirements that the checkpoint calls done; nil: there is none to ask
+	Touched     []Touched         // earlier requirements whose lines the agent says that it changed
 	Only        []string          // names of Layers; none: all
 	StopAtFirst bool              // stop at the first layer that fails or ends in an error
 	Now         func() time.Time
@@ -120,6 +123,10 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.remembered(ctx, j.integrityKey(), j.integrity)
 	case "infra":
 		return j.remembered(ctx, j.infraKey(), j.infra)
+	case "trace":
+		return soften(j.Config.Gate.Trace)(j.remembered(ctx, j.traceKey(), j.trace))
+	case "scope":
+		return soften(j.Config.Gate.Scope)(j.remembered(ctx, j.earlierKey(), j.earlier))
 	case "L1":
 		return j.static(ctx)
 	case "L2":
@@ -128,6 +135,20 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.coverage(ctx)
 	}
 	return Layer{}, errors.New("no such layer")
+}
+
+// soften lets a check that only warns hold nothing back when it cannot be made: that is told, and is no pass.
+func soften(level config.Level) func(Layer, error) (Layer, error) {
+	return func(l Layer, err error) (Layer, error) {
+		if level != config.Warn || err == nil && l.Result != Error {
+			return l, err
+		}
+		why := l.Summary
+		if err != nil {
+			why = err.Error()
+		}
+		return Layer{Result: NotApplicable, Summary: "could not be told: " + short(why, 500), Notes: l.Notes, Log: l.Log}, nil
+	}
 }
 
 // remembered answers from the cache, else computes the answer and keeps it if it may be kept.
