@@ -55,6 +55,14 @@ bench: bench-order bench-loop ## run all benchmarks
 bench-order: ## compare ralph-order with its parser, tsort and graphlib, at up to 100,000 requirements
 	$(GO) test -tags bench -count 1 -run TestBenchOrder -v ./internal/order
 
+.PHONY: bench-learn
+bench-learn: ## hold ralph-learn context with 5,000 past learnings against an empty program
+	$(GO) test -tags bench -count 1 -run TestBenchContext -v ./internal/learn
+
+.PHONY: bench-tokens
+bench-tokens: ## count what requirements cost in tokens, against one long conversation, by a real tokenizer
+	$(GO) test -tags bench -count 1 -run TestBenchTokens -v ./examples
+
 .PHONY: bench-loop
 bench-loop: ## measure what the loop costs beside agent, tests and git, at up to 1,000 requirements (half an hour)
 	$(GO) test -tags bench -count 1 -timeout 3h -run TestBenchLoop -v ./internal/cli
@@ -69,11 +77,12 @@ hooks: build ## make the gate this repository's own hooks
 
 .PHONY: install
 install: build ## install below PREFIX: programs in bin, the driver and its parts in lib/ralph
-	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/hooks"
+	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(LIB)/agents" "$(DESTDIR)$(LIB)/prompt" "$(DESTDIR)$(LIB)/init" "$(DESTDIR)$(LIB)/hooks"
 	install -m 755 $(addprefix bin/,$(PROGRAMS)) "$(DESTDIR)$(PREFIX)/bin"
 	install -m 755 scripts/ralph-loop scripts/ralph-prompt "$(DESTDIR)$(LIB)"
 	install -m 755 scripts/agents/* "$(DESTDIR)$(LIB)/agents"
 	install -m 644 scripts/prompt/* "$(DESTDIR)$(LIB)/prompt"
+	install -m 644 scripts/init/* "$(DESTDIR)$(LIB)/init"
 	install -m 755 hooks/pre-commit hooks/agent-pre-tool "$(DESTDIR)$(LIB)/hooks"
 	for name in pre-merge-commit pre-push; do ln -sf pre-commit "$(DESTDIR)$(LIB)/hooks/$$name"; done
 	install -m 644 scripts/ralph.mk "$(DESTDIR)$(LIB)"

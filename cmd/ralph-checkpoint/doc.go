@@ -7,10 +7,11 @@
 //	ralph-checkpoint infra REQ check|existing|skipped|needed|ready|fallback|failed
 //	ralph-checkpoint attempt [--timeout D] [--agent NAME] REQ -- COMMAND [ARGUMENT...]
 //	ralph-checkpoint pass [-n|--dry-run] [--digest FILE] REQ
-//	ralph-checkpoint fail [--digest FILE] REQ
+//	ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback
 //	ralph-checkpoint cost [--summary] REQ
+//	ralph-checkpoint tell
 //	ralph-checkpoint finish
 //	ralph-checkpoint failures REQ
 //	ralph-checkpoint status [--format text|json] [--watch]
@@ -40,6 +41,10 @@
 // fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to the last commit that
 // the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
 //
+// tell runs the commands that ralph.yaml names below "on" for what happened since the last call: requirements done,
+// blocked, broken tests, the run's end. Each reads one JSON object; one that fails is a warning. pass runs those of
+// on.review itself, once the gate is green. docs/events.md describes them.
+//
 // status --watch draws the table again each second, on a terminal, until the run ends or waits for a decision.
 //
 // recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked.
@@ -47,9 +52,12 @@
 // Exit status:
 //
 //	0      done
-//	1      no: an illegal event, a gate that failed, nothing to judge, over the budget
+//	1      no: an illegal event, a gate that failed, nothing to judge, a requirement over its budget
 //	2      the command line is wrong
 //	3      could not decide
+//	11     attempt: the agent fails at once wherever it is sent
+//	12     cost: the run is over its budget
+//	13     attempt: the agent is over a limit of its service, for longer than is waited
 //	124    the agent ran out of time and left nothing
 //	128+n  ended by signal n
 package main

@@ -19,7 +19,8 @@
 //
 //	run       judge, and print one line a layer as it ends; this is what happens without a verb
 //	diff      what the tree adds: lines of tests, of implementation and of neither, by file
-//	plan      the commands that the gate would run, one a line behind the name of its layer
+//	plan      how a test file is called in the languages found, then the commands that the gate would run, one a line
+//	          behind the name of its layer
 //	infra     the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
 //	          the worktree lacks it; nothing where there is no contract
 //	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
@@ -41,6 +42,7 @@
 //	--push REMOTE   judge what git push would send there, as git tells its hook pre-push on stdin: each commit once,
 //	                against what the remote has of its history; hook.layers, stopping at the first that does not pass
 //	--format F      text or json
+//	--verdict FILE  write the whole verdict there as JSON, whatever is printed
 //	--digest FILE   on failure, write the findings there in at most 4 KB, for the next attempt's prompt
 //	-q, --quiet     print only the layers that do not pass
 //	--color WHEN    auto, always or never

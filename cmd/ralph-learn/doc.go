@@ -41,6 +41,9 @@
 //	           context prints
 //	         What a person wrote is never changed. A link is followed if it leads to a file in the worktree.
 //
+// add, ingest and promote run the commands that ralph.yaml names as on.learned for every learning that is new, or
+// permanent from now on. docs/events.md describes them.
+//
 // An agent at work on a requirement is refused what would change learnings or AGENTS.md: it has its report for that.
 //
 // An id may be shortened to its first four digits where no other begins so.

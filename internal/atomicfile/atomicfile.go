@@ -48,6 +48,9 @@ func Write(path string, data []byte) error { return write(path, data, 0o644) }
 // WriteExecutable is Write for a program.
 func WriteExecutable(path string, data []byte) error { return write(path, data, 0o755) }
 
+// WritePrivate is Write for a file that its owner alone may read.
+func WritePrivate(path string, data []byte) error { return write(path, data, 0o600) }
+
 func write(path string, data []byte, mode fs.FileMode) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+infix)

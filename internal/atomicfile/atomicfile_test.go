@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -65,5 +66,21 @@ func TestSweep(t *testing.T) {
 	}
 	if err != nil || strings.Join(left, " ") != ".state state state.tmp-1" {
 		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// A file is replaced with its mode.
+func TestModes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, c := range []struct {
+		write func(string, []byte) error
+		mode  os.FileMode
+	}{{Write, 0o644}, {WriteExecutable, 0o755}, {WritePrivate, 0o600}} {
+		if err := c.write(path, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != c.mode {
+			t.Errorf("%v, %v; want %o", info.Mode(), err, c.mode)
+		}
 	}
 }

@@ -227,7 +227,11 @@ func withoutToolkit(environ []string) []string {
 	for _, kv := range environ {
 		key, _, _ := strings.Cut(kv, "=")
 		switch key {
-		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_INFRA", "RALPH_REPORT", "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT":
+		case "RALPH_SKIP", "RALPH_BASE", "RALPH_REQ", "RALPH_ATTEMPT", "RALPH_INFRA", "RALPH_REPORT":
+			continue
+		// By these the tools of agents tell that they run inside one; some then refuse to start, or act as a helper.
+		case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED",
+			"CURSOR_AGENT", "CURSOR_TRACE_ID", "GEMINI_CLI", "OPENCODE", "QWEN_CODE":
 			continue
 		}
 		out = append(out, kv)

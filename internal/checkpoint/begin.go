@@ -75,6 +75,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	if continued {
+		if err := c.overBudget(p); err != nil {
+			return nil, err
+		}
 		c.warnOfLost(ctx, head)
 	}
 	if err := c.tryMessage(ctx); err != nil {
@@ -87,6 +90,10 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	if err := c.saveBegin(ctx, p); err != nil {
+		return nil, err
+	}
+	// Last of all: nobody may take it for the user's own files.
+	if err := c.restoreInfra(ctx); err != nil {
 		return nil, err
 	}
 	for _, r := range p.Requirements {
@@ -155,9 +162,6 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	}
 	if ref != "" {
 		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
-	}
-	if err := c.restoreInfra(ctx, r, head); err != nil {
-		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, nil
@@ -345,9 +349,10 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 			return nil, err
 		}
 		p.Learnings = *w
+		c.rebuildLearnings(&p.Learnings)
 	}
 	if old != nil {
-		p.Learnings, p.Req.InfraStatus, p.Serial = old.Learnings, old.Req.InfraStatus, old.Serial
+		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
 	}
 	if continued {
 		*p = *old

@@ -36,7 +36,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 	}
 	last := c.p.LastAttempt
 	if last == nil || last.Req != id || last.Number != r.Attempts+1 {
-		return "", exit.Refuse("ralph-checkpoint attempt "+id+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", id, r.Attempts+1)
+		return "", noAttempt(r)
 	}
 	head, err := c.repo.Head(ctx)
 	if err != nil {
@@ -74,6 +74,12 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			}
 			return "", code(fmt.Sprintf("ralph-gate --req %s run", id), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
 		}
+		findings := ""
+		if event == Pass {
+			if findings, err = c.review(ctx, id, base, tree); err != nil {
+				return "", err
+			}
+		}
 		parent, err := c.repo.Head(ctx)
 		if err != nil {
 			return "", err
@@ -82,7 +88,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		if err != nil {
 			return "", err
 		}
-		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer()}
+		intent := &Intent{Req: id, Parent: parent, Tree: tree, Message: message, Gate: v.Trailer(), Review: findings}
 		err = c.update(ctx, func(p *Progress) error {
 			if r := p.Find(id); r != nil {
 				r.Steps.Regression = r.Steps.after(c.stamp())
@@ -199,8 +205,12 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve, r.Infra.Tree = r.Steps.after(c.stamp()), ""
+		r.Steps.Resolve, r.Infra.Made = r.Steps.after(c.stamp()), ""
 		p.Intent, p.LastAttempt = nil, nil
+		if err := c.learnReview(p, r, in.Review); err != nil {
+			return err
+		}
+		c.noteDone(p, r)
 		return c.rebuildBlocks(p)
 	})
 }

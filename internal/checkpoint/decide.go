@@ -28,7 +28,7 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
 	}
-	if what != "stop" && what != "rollback" && c.replayed(id, Event("decide "+what)) {
+	if c.replayed(id, Event("decide "+what)) {
 		return nil
 	}
 	switch what {
@@ -183,7 +183,10 @@ func (c *Checkpoint) stop(ctx context.Context, id string) error {
 	if err := c.interruptCurrent(ctx, "stopped"); err != nil {
 		return err
 	}
-	return c.update(ctx, func(p *Progress) error { return p.move(RunStop) })
+	return c.update(ctx, func(p *Progress) error {
+		c.event = eventOf(decideStop, id)
+		return c.endRun(p, RunStop)
+	})
 }
 
 // interruptCurrent puts the requirement in work, if there is one, back to pending and its work aside.
@@ -242,7 +245,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 		c.say("what is undone is kept under %s", ref)
 	}
 	err = c.update(ctx, func(p *Progress) error {
-		p.Rollback = &Rollback{Head: head, Target: target, Undone: undone}
+		p.Rollback = &Rollback{Req: id, Head: head, Target: target, Undone: undone}
 		return nil
 	})
 	if err != nil {
@@ -302,11 +305,12 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 				return err
 			}
 		}
+		c.event = eventOf(decideBack, in.Req)
 		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
 		}
-		return p.move(RunRollback)
+		return c.endRun(p, RunRollback)
 	})
 	if err != nil {
 		return err
@@ -375,7 +379,7 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		default:
 			return nil
 		}
-		err := p.move(event)
+		err := c.endRun(p, event)
 		status = p.Req.Status
 		return err
 	})

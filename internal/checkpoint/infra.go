@@ -49,7 +49,7 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 		return err
 	}
 	if r.Status != InfraDispatch {
-		return c.recordInfra(ctx, id, word, r.Infra.Tree, "") // refused, or said again
+		return c.recordInfra(ctx, id, word, r.Infra.Made, "") // refused, or said again
 	}
 	tree, err := c.repo.IndexTree(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 	return c.keepInfra(ctx, id, word, tree)
 }
 
-// recordInfra moves the requirement. tree is what was made, reason why nothing was.
-func (c *Checkpoint) recordInfra(ctx context.Context, id, word, tree, reason string) error {
+// recordInfra moves the requirement. made is the commit that keeps what was made, reason why nothing was.
+func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason string) error {
 	e := infraEvents[word]
 	return c.update(ctx, func(p *Progress) error {
 		r, _, err := c.current(p, id)
@@ -82,10 +82,13 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, tree, reason str
 		if e.status != "" {
 			p.Req.InfraStatus, r.Infra.Status = e.status, e.status
 		}
-		r.Infra.Tree, p.LastAttempt = tree, nil
+		r.Infra.Made, p.LastAttempt = made, nil
 		if r.Status == Blocked {
-			r.Reason, r.Steps.Resolve = reason, c.stamp()
-			return c.rebuildBlocks(p)
+			r.Reason, r.Steps.Resolve = reason, r.Steps.after(c.stamp())
+			if err := c.rebuildBlocks(p); err != nil {
+				return err
+			}
+			c.noteBlocked(p, r)
 		}
 		return nil
 	})
@@ -134,6 +137,9 @@ func (c *Checkpoint) contract(ctx context.Context) (*testinfra.Contract, *testin
 }
 
 func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error) {
+	if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
+		return "skipped", c.Infra(ctx, id, "skipped") // the worktree is the baseline still: nothing has to be read
+	}
 	contract, helper, err := c.contract(ctx)
 	if err != nil {
 		return "", err
@@ -193,7 +199,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 		})
 	}
 	c.say("%s: test infrastructure, dispatch %d of %d failed: %s", id, last.Number, maxInfraTries, strings.TrimPrefix(firstLine([]byte(digest)), gate.DigestOpening))
-	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest)); err != nil {
+	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest), c.reportedLearnings()); err != nil {
 		return "", err
 	}
 	if err := c.setIndex(ctx, c.p.Baseline); err != nil {
@@ -233,10 +239,15 @@ func infraDigest(id string, number int) string {
 // keepInfra records what was made, and keeps it under a ref so that no interruption pays for it twice. In the worktree it
 // stays as work of the requirement, whose commit will hold it.
 func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error {
-	if _, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id); err != nil {
+	ref, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id)
+	if err != nil {
 		return err
 	}
-	if err := c.recordInfra(ctx, id, word, tree, ""); err != nil {
+	made, err := c.repo.Commit(ctx, ref)
+	if err != nil {
+		return err
+	}
+	if err := c.recordInfra(ctx, id, word, made, ""); err != nil {
 		return err
 	}
 	return c.setIndex(ctx, c.p.Baseline)
@@ -297,28 +308,35 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	return "fallback", c.keepInfra(ctx, id, "fallback", tree)
 }
 
-// writeNew writes files that must not be there; inWay is the first that is, or whose folder leads elsewhere.
+// writeNew writes files that must not be there; inWay is what is.
 func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) {
 	for _, f := range files {
-		for i, b := range f.Path + "/" {
-			if b != '/' {
-				continue
-			}
-			info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path[:i])))
-			if errors.Is(err, fs.ErrNotExist) {
-				break
-			}
-			if err != nil {
-				return "", fmt.Errorf("write the template: %w", err)
-			}
-			if !info.IsDir() || i == len(f.Path) {
-				return f.Path[:i], nil
-			}
+		if inWay, err = c.inWay(f.Path); inWay != "" || err != nil {
+			return inWay, err
 		}
 	}
 	for _, f := range files {
 		if err := (keptFile{data: f.Data, mode: 0o644}).put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
 			return "", fmt.Errorf("write the template: %w", err)
+		}
+	}
+	return "", nil
+}
+
+// inWay is what stands in the worktree where a new file is to be: the path, or what is no folder above it; "" is nothing.
+func (c *Checkpoint) inWay(path string) (string, error) {
+	for i, b := range path + "/" {
+		if b != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(path[:i])))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case err != nil:
+			return "", fmt.Errorf("look at the place of %q: %w", path, err)
+		case !info.IsDir() || i == len(path):
+			return path[:i], nil
 		}
 	}
 	return "", nil
@@ -337,18 +355,20 @@ func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string
 	return event, c.recordInfra(ctx, id, event, "", reason)
 }
 
-// restoreInfra brings what was made for an interrupted requirement back into the worktree, which is at head. Where the
-// user has changed the same files since, theirs win, and the next attempt is told what is missing.
-func (c *Checkpoint) restoreInfra(ctx context.Context, r *Requirement, head string) error {
-	if r.Infra.Tree == "" {
+// restoreInfra brings what was made for an interrupted requirement back into the worktree, which is clean. Where the user
+// has changed the same files since, theirs win, and the next attempt is told what is missing.
+func (c *Checkpoint) restoreInfra(ctx context.Context) error {
+	r := c.p.Find(c.p.Req.Current)
+	if r == nil || !r.working() || r.Infra.Made == "" {
 		return nil
 	}
+	head, made := c.p.Baseline, r.Infra.Made
 	private, done, err := c.privateIndex()
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", "-i", "-m", "--aggressive", c.p.Baseline, head, r.Infra.Tree); err != nil {
+	if _, err := private.Output(ctx, "read-tree", "-i", "-m", "--aggressive", made+"^", head, made); err != nil {
 		return err
 	}
 	tree, err := private.Line(ctx, "write-tree")
@@ -359,9 +379,21 @@ func (c *Checkpoint) restoreInfra(ctx context.Context, r *Requirement, head stri
 	if err != nil {
 		return err
 	}
-	// This fails rather than overwrite a file that git does not track.
+	// git would overwrite what it ignores.
+	added, err := c.repo.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", head, tree)
+	if err != nil {
+		return err
+	}
+	for _, path := range nulList(added) {
+		if inWay, err := c.inWay(path); inWay != "" || err != nil {
+			if err == nil {
+				err = exit.Refuse("move it away, or commit it", "the test infrastructure that was made for %s cannot be brought back: %s is there and not in git", r.ID, git.Quote(inWay))
+			}
+			return err
+		}
+	}
 	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", head, tree); err != nil {
-		return exit.Refuse("move that file away, or commit it", "bring back the test infrastructure that was made for %s: %w", r.ID, err)
+		return err
 	}
 	return c.setIndex(ctx, head)
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
 )
@@ -41,21 +43,9 @@ func (g *guard) save(marker string, attempt int) error {
 	if err != nil {
 		return fmt.Errorf("remember what to put back: %w", err)
 	}
-	f, err := os.OpenFile(g.c.guardPath(), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
+	if err := atomicfile.WritePrivate(g.c.guardPath(), data); err != nil {
 		return fmt.Errorf("remember what to put back: %w", err)
 	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return fmt.Errorf("remember what to put back: %w", err)
-	}
-	failpoint.Step("write attempt.json")
 	return nil
 }
 
@@ -78,8 +68,8 @@ func (c *Checkpoint) SettleKilled(ctx context.Context) error {
 		return fmt.Errorf("read what to put back: %w", err)
 	}
 	var s savedGuard
-	if json.Unmarshal(data, &s) != nil {
-		return c.forgetGuard() // cut short: the agent was not called yet
+	if err := json.Unmarshal(data, &s); err != nil {
+		return exit.Fail("look at what the attempt left, then remove that file", "%s, which says what a killed attempt must not have changed, is damaged: %w", c.guardPath(), err)
 	}
 	run.EndMarked(s.Marker)
 	g := &guard{c: c, refs: s.Refs, other: s.Other, files: map[string]keptFile{}}

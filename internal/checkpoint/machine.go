@@ -49,6 +49,8 @@ const (
 	DecideSkip    Event = "decide skip"    // the user's decisions
 	DecideManual  Event = "decide manual"
 	DecideRetry   Event = "decide retry"
+	decideStop    Event = "decide stop" // this and the next move the run; a requirement only goes back
+	decideBack    Event = "decide rollback"
 	Interrupt     Event = "interrupt" // the run ends or is rolled back while it is in work
 	Reopen        Event = "reopen"    // rolled back, or its text changed
 )

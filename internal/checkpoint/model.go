@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/notify"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/spec"
 )
@@ -34,6 +35,7 @@ type Progress struct {
 	Rollback      *Rollback       `yaml:"rollback,omitempty"`     // one that was begun
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
 	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
+	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
@@ -74,13 +76,14 @@ type Requirement struct {
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up
 	Since     time.Time `yaml:"since,omitempty"`      // when its status last changed
+	OnLearned string    `yaml:"on_learned,omitempty"` // how its learnings were told: called, or why that failed
 }
 
 // InfraWork is what is known of the test infrastructure where a requirement needed it.
 type InfraWork struct {
 	Status string `yaml:"status,omitempty"` // existing, skipped, generated, fallback
 	Tries  int    `yaml:"tries,omitempty"`  // dispatches that failed
-	Tree   string `yaml:"tree,omitempty"`   // the baseline with what was made, until the requirement's commit holds it
+	Made   string `yaml:"made,omitempty"`   // a commit on the baseline with what was made, until the requirement's own holds it
 }
 
 // Steps are the times of the seven steps that every requirement passes, in order.
@@ -122,10 +125,12 @@ type Intent struct {
 	Tree    string `yaml:"tree"`
 	Message string `yaml:"message"`
 	Gate    string `yaml:"gate"`
+	Review  string `yaml:"review,omitempty"` // findings that become a learning
 }
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
 type Rollback struct {
+	Req    string   `yaml:"req"`    // whose decision it was
 	Head   string   `yaml:"head"`   // where the branch was
 	Target string   `yaml:"target"` // where it goes
 	Undone []string `yaml:"undone"` // requirements whose commits lie between

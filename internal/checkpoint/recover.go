@@ -62,6 +62,11 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 		for _, word := range strings.Fields(between(f[2], "This reverts commit ", "\n")) {
 			reverted[strings.TrimSuffix(word, ".")] = true
 		}
+		for _, id := range squashed(f[2]) {
+			if _, known := claims[id]; !known {
+				claims[id] = claim{commit: f[0], doubt: fmt.Sprintf("its commit was squashed into %.12s with others", f[0])}
+			}
+		}
 		t := trailersOf(f[2])
 		id := t[TrailerReq]
 		if _, known := claims[id]; id == "" || known {
@@ -77,6 +82,19 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 		claims[id] = cl
 	}
 	return claims, nil
+}
+
+// squashed are the ids whose trailers stand in a message, and not as its trailers: a squash writes the messages of the
+// commits that it joins one below the other.
+func squashed(body string) (ids []string) {
+	body = strings.TrimRight(body, "\n")
+	end := max(0, strings.LastIndex(body, "\n\n"))
+	for line := range strings.Lines(body[:end]) {
+		if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerReq+": "); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func between(text, from, to string) string {
@@ -135,6 +153,7 @@ func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source strin
 		if copied != nil {
 			p.Learnings = copied.Learnings
 		}
+		c.rebuildLearnings(&p.Learnings)
 	}
 	// What is damaged is kept, for the curious.
 	for _, f := range []struct {

@@ -182,7 +182,7 @@ func TestSummaries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
 			c := inState(t, tt.change)
-			if err := c.writeDigest("digests/REQ-005-1.txt", []byte("The gate refused this tree: L2: 1 of 9 failed; also L1b fail\n\nL2 fail: 1 of 9 failed\nL2 fail: a test's own words\n\nL1b fail: 0 of 5 added lines are tests\n")); err != nil {
+			if err := c.writeDigest("digests/REQ-005-1.txt", []byte("The gate refused this tree: L2: 1 of 9 failed; also L1b fail\n\nL2 fail: 1 of 9 failed\nL2 fail: a test's own words\n\nL1b fail: 0 of 5 added lines are tests\n"), ""); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.WriteSummary(&out, tt.id); err != nil {

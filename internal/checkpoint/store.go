@@ -184,6 +184,23 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	})
 }
 
+// RecordTold records of a requirement how its learnings were told to on.learned. One that failed once is not called well
+// by the next.
+func (s *Store) RecordTold(ctx context.Context, id, result string) error {
+	if p, err := s.Load(); err != nil || p == nil || p.Find(id) == nil {
+		return err
+	}
+	return s.Update(ctx, func(p *Progress) (*Progress, error) {
+		if r := p.Find(id); r != nil && (r.OnLearned == "" || r.OnLearned == Called) {
+			r.OnLearned = result
+		}
+		return p, nil
+	})
+}
+
+// Called is the OnLearned of a requirement whose learnings were told.
+const Called = "called"
+
 // lock takes the write lock, waiting for at most a minute.
 func (s *Store) lock(ctx context.Context) (func(), error) {
 	if err := os.MkdirAll(s.repo.StateDir(), 0o777); err != nil {

@@ -49,7 +49,8 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 	permanent, contextual := s.learned()
 	s.group("Learnings Persisted",
 		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Permanent: %d%s", len(permanent), first(permanent))},
-		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Contextual: %d%s", len(contextual), first(contextual))})
+		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Contextual: %d%s", len(contextual), first(contextual))},
+		box{r.OnLearned == Called, "on.learned: " + s.told()})
 	s.group("State Updated",
 		box{s.inAgentsFile(), agentsmd.Name + " section"},
 		box{!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero(), LogName + " checkpoint"},
@@ -147,6 +148,19 @@ func (s *summary) learned() (permanent, contextual []string) {
 		}
 	}
 	return permanent, contextual
+}
+
+// told says what became of the command that is told what was learned.
+func (s *summary) told() string {
+	switch {
+	case s.r.OnLearned != "":
+		return oneLine(s.r.OnLearned)
+	case len(s.c.cfg.On.Learned) == 0:
+		return "not configured"
+	case s.r.Steps.Learnings.IsZero():
+		return "not called yet"
+	}
+	return "nothing new to tell"
 }
 
 func first(texts []string) string {

@@ -68,8 +68,9 @@ const Limited Status = "limited"
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
-// requirement's is kept under a ref and the tree is cleaned.
-func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status, error) {
+// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: regressions in it are
+// told.
+func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate.Verdict) (Status, error) {
 	if c.replayed(id, FailAgain, FailLast) {
 		return c.p.Find(id).Status, nil
 	}
@@ -78,7 +79,10 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		return "", err
 	}
 	last := c.p.LastAttempt
-	if last != nil && last.Req == id && last.Outcome == OutcomeLimited {
+	if last == nil || last.Req != id {
+		return "", noAttempt(r)
+	}
+	if last.Outcome == OutcomeLimited {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -87,15 +91,16 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 			return nil
 		})
 	}
-	if len(digest) == 0 && last != nil && last.Req == id {
+	if len(digest) == 0 {
 		digest = []byte(last.Digest)
 	}
 	number := r.Attempts + 1
-	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), number))
-	if err := c.writeDigest(name, digest); err != nil {
+	// Numbered on after a user's retry: the old ones are still told.
+	name := filepath.Join(digestsDir, fmt.Sprintf("%s-%d.txt", git.RefName(id), len(r.Digests)+1))
+	if err := c.writeDigest(name, digest, c.reportedLearnings()); err != nil {
 		return "", err
 	}
-	timedOut := last != nil && last.Req == id && last.Outcome == OutcomeTimeout
+	timedOut := last.Outcome == OutcomeTimeout
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
@@ -129,9 +134,20 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte) (Status
 		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
 			r.Steps.Regression = r.Steps.after(c.stamp())
 		}
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteRegression(p, r, number, v)
+		if event == FailLast {
+			c.noteBlocked(p, r)
+		}
+		return nil
 	})
 	return status, err
+}
+
+func noAttempt(r *Requirement) error {
+	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
 
 // mustBeAttempted is the requirement in work, with the infrastructure behind it.
@@ -188,7 +204,11 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 		}
 		r.Reason, p.LastAttempt = reason, nil
 		r.Steps.Resolve = r.Steps.after(c.stamp())
-		return c.rebuildBlocks(p)
+		if err := c.rebuildBlocks(p); err != nil {
+			return err
+		}
+		c.noteBlocked(p, r)
+		return nil
 	})
 }
 
@@ -221,15 +241,16 @@ func (c *Checkpoint) takeOutSection(ctx context.Context) error {
 	return err
 }
 
-// writeDigest stores what the next attempt is told of a failure: bounded, valid UTF-8.
-func (c *Checkpoint) writeDigest(name string, digest []byte) error {
+// writeDigest stores what the next attempt is told of a failure, and behind it what the failed one learned: bounded, valid
+// UTF-8.
+func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) error {
 	if len(digest) == 0 {
 		digest = []byte("the attempt failed without a reason given\n")
 	}
 	if err := os.MkdirAll(filepath.Join(c.repo.Sprint(), digestsDir), 0o777); err != nil {
 		return fmt.Errorf("keep the digest: %w", err)
 	}
-	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest)))
+	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
 // clip shortens text to at most n bytes at a character's edge, and says so.
@@ -258,8 +279,8 @@ func firstLine(text []byte) string {
 	return "no reason given"
 }
 
-// Failures are the digests that the next attempt is given: the last one for the second attempt, all for later ones.
-// After a user's retry the old ones go into the first prompt. While its test infrastructure is being made they are those
+// Failures are the digests that the next attempt is given: those of the attempts before it, or after a user's retry, for
+// the first one, those of the last round. While its test infrastructure is being made they are those
 // of its dispatches.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if c.p == nil {
@@ -269,10 +290,11 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := r.Digests
-	if r.Attempts == 1 && len(names) > 1 {
-		names = names[len(names)-1:]
+	told := r.Attempts
+	if told == 0 {
+		told = c.cfg.Agent.Attempts
 	}
+	names := r.Digests[max(0, len(r.Digests)-told):]
 	if r.Status == InfraDispatch {
 		names = nil
 		for n := range r.Infra.Tries {
@@ -294,33 +316,33 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 	return digests, nil
 }
 
-// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. over
-// says which was passed and how to raise it; "" where none was. Above the run's threshold the run is blocked, above the
-// requirement's that requirement is, unless it is done.
-func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over string, err error) {
+// Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. Above the
+// run's the run is blocked, above the requirement's that requirement is, unless it is done. over then says so, with how
+// to raise the threshold and the code exit.No (the requirement's) or exit.Budget (the run's).
+func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err error) {
 	if c.p == nil {
-		return used, "", errNoRun()
+		return used, nil, errNoRun()
 	}
 	r, _, err := c.entry(c.p, id)
 	if err != nil {
-		return used, "", err
+		return used, nil, err
 	}
-	limit := c.cfg.Cost.ReqThreshold
-	if limit > 0 && r.Tokens > limit {
-		over = fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
+		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
-			if err := c.Block(ctx, id, over); err != nil {
-				return used, "", err
+			if err := c.Block(ctx, id, reason); err != nil {
+				return used, nil, err
 			}
 		}
 	}
 	err = c.update(ctx, func(p *Progress) error {
 		r := p.Find(id)
 		p.Cost.Threshold = c.cfg.Cost.Threshold
-		if p.Cost.Threshold > 0 && p.Cost.Cumulative > p.Cost.Threshold {
-			over = fmt.Sprintf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Threshold)
+		if err := c.overBudget(p); err != nil {
+			over = err
 			if p.Req.Status == Running {
-				if err := p.move(RunBlock); err != nil {
+				if err := c.endRun(p, RunBlock); err != nil {
 					return err
 				}
 			}
@@ -333,4 +355,15 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over strin
 		return nil
 	})
 	return used, over, err
+}
+
+// overBudget says that the run used more tokens than it may, where there is still something to do.
+func (c *Checkpoint) overBudget(p *Progress) error {
+	n := p.Counts()
+	limit := c.cfg.Cost.Threshold
+	if limit == 0 || p.Cost.Cumulative <= limit || n.Done+n.Skipped == n.Total {
+		return nil
+	}
+	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
 }

@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/run"
 )
@@ -50,6 +53,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			}},
 			{Name: "fail", Usage: "record a failed attempt; prints what follows: retry or blocked", Action: v.fail, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "digest", Usage: "the file with what the next attempt is told; - is stdin"},
+				&urfave.StringFlag{Name: "verdict", Usage: "the gate's verdict as JSON: regressions in it are told"},
 			}},
 			{Name: "block", Usage: "give a requirement up", Action: v.block, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "reason", Usage: "why"},
@@ -60,6 +64,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
 				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
 			}},
+			{Name: "tell", Usage: "run the commands below 'on' in ralph.yaml for what happened", Action: v.tell},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
 			{Name: "failures", Usage: "print what the next attempt is told of the failed ones", Action: v.failures},
 			{Name: "status", Usage: "print where the run stands", Action: v.status, Flags: []urfave.Flag{
@@ -290,7 +295,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) fail(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint fail [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	return v.change(c, "ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var digest []byte
 		if name := c.String("digest"); name != "" {
 			var err error
@@ -298,12 +303,35 @@ func (v *checkpointVerbs) fail(c *urfave.Context) error {
 				return err
 			}
 		}
-		status, err := cp.Fail(c.Context, id, digest)
+		verdict, err := v.verdict(c.String("verdict"))
+		if err != nil {
+			return err
+		}
+		status, err := cp.Fail(c.Context, id, digest, verdict)
 		if err == nil {
 			fmt.Fprintln(v.p.Stdout, status)
 		}
 		return err
 	})
+}
+
+// verdict reads what ralph-gate --verdict wrote; nil where the gate was not asked, so that the file is empty or none is named.
+func (v *checkpointVerbs) verdict(name string) (*gate.Verdict, error) {
+	if name == "" {
+		return nil, nil
+	}
+	data, err := os.ReadFile(v.p.abs(name))
+	if err != nil {
+		return nil, fmt.Errorf("read the verdict: %w", err)
+	}
+	if len(data) == 0 {
+		return nil, nil
+	}
+	verdict := new(gate.Verdict)
+	if err := json.Unmarshal(data, verdict); err != nil {
+		return nil, exit.Fail("'ralph-gate --verdict FILE' writes one", "%q is no verdict: %w", name, err)
+	}
+	return verdict, nil
 }
 
 // read is the beginning of a file that the user names; - is stdin.
@@ -348,23 +376,20 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
-	return v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
-		used, over, err := cp.Cost(c.Context, id)
-		if err != nil {
+	var over error
+	err := v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		var used checkpoint.Cost
+		var err error
+		if used, over, err = cp.Cost(c.Context, id); err != nil {
 			return err
 		}
 		if c.Bool("summary") {
-			if err := cp.WriteSummary(v.p.Stdout, id); err != nil {
-				return err
-			}
-		} else {
-			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+			return cp.WriteSummary(v.p.Stdout, id)
 		}
-		if over != "" {
-			return exit.Refuse("raise it in ralph.yaml (0 is no limit) and start the loop again", "%s", over)
-		}
+		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
 		return nil
 	})
+	return cmp.Or(err, over)
 }
 
 func (v *checkpointVerbs) finish(c *urfave.Context) error {
@@ -382,6 +407,18 @@ func (v *checkpointVerbs) finish(c *urfave.Context) error {
 	}
 	fmt.Fprintln(v.p.Stdout, status)
 	return v.keepStatus(cp)
+}
+
+func (v *checkpointVerbs) tell(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint tell", 0, 0); err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return cp.Tell(c.Context)
 }
 
 // view runs f on the state, for a verb that changes nothing.

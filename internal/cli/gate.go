@@ -26,7 +26,7 @@ func Gate(p *Process, doc string, args []string) int {
 	flags := func() []urfave.Flag {
 		return []urfave.Flag{
 			&urfave.StringFlag{Name: "base"}, &urfave.StringFlag{Name: "req"}, &urfave.StringFlag{Name: "only"}, &urfave.StringFlag{Name: "push"},
-			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "color"},
+			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "verdict"}, &urfave.StringFlag{Name: "color"},
 			&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
 		}
 	}
@@ -39,7 +39,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
 			{Name: "trace", Usage: "which test covers which criterion", Flags: flags(), Action: g.trace},
-			{Name: "infra", Usage: "the contract about the test infrastructure", Flags: flags(), Action: g.infra},
+			{Name: "infra", Usage: "the contract about the test infrastructure", Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
 			{Name: "doctor", Usage: "are commits and pushes judged here?", Action: g.doctor},
@@ -115,13 +115,20 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
-	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
-		return nil, err
-	}
 	q.done = done
 	id := option(c, "req")
 	if id == "" {
 		id = working
+	}
+	usual := base == "" && id == ""
+	if usual {
+		var ok bool
+		if q.trees, q.config, ok = gate.Recall(repo, hook); ok {
+			return q, nil
+		}
+	}
+	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
+		return nil, err
 	}
 	if id != "" {
 		q.touched = touchedEarlier(repo)
@@ -134,7 +141,9 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 		q.trees.Others = nil
 	}
-	q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree)
+	if q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree); err == nil && usual {
+		gate.Remember(ctx, repo, q.trees, g.Now)
+	}
 	return q, err
 }
 

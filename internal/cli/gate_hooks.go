@@ -26,7 +26,7 @@ func (g *gateProgram) changeHooks(c *urfave.Context, change func(context.Context
 	if _, err := g.operands(c, gateName+" "+c.Command.Name, 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	repo, err := git.Open(c.Context, g.Dir, g.Environ)
@@ -45,7 +45,7 @@ func (g *gateProgram) doctor(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" doctor", 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)

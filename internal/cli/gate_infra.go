@@ -15,9 +15,6 @@ func (g *gateProgram) infra(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" infra", 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "color", "quiet", "format"); err != nil {
-		return err
-	}
 	repo, err := git.Open(c.Context, g.Dir, g.Environ)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err := oneOf("format", format, "", "text", "tsv", "json"); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "digest", "color", "quiet"); err != nil {
+	if err := refuseOptions(c, "only", "digest", "verdict", "color", "quiet"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -52,12 +52,12 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	return stat.WriteText(g.Stdout)
 }
 
-// plan prints the commands that would run.
+// plan prints what a test file is called here, and the commands that would run.
 func (g *gateProgram) plan(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" plan", 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "digest", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -67,6 +67,13 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	steps, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {
 		return err
+	}
+	names, err := gate.TestNames(c.Context, q.repo, q.config, q.trees.Tree)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		fmt.Fprintf(g.Stdout, "L1b\ttest files, %s\n", name)
 	}
 	for _, s := range steps {
 		fmt.Fprintf(g.Stdout, "%s\t%s\n", s.Layer, s)
@@ -80,7 +87,7 @@ func (g *gateProgram) coverage(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	var data coverage.Data

@@ -13,7 +13,7 @@ import (
 
 // push judges what git push would send, as git tells its hook pre-push on stdin.
 func (g *gateProgram) push(c *urfave.Context) error {
-	if err := refuseOptions(c, "base", "req", "only", "digest"); err != nil {
+	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict"); err != nil {
 		return exit.Misuse(exit.HintOf(err), "--push names all that is judged: %w", err)
 	}
 	if option(c, "format") == "json" {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -58,6 +59,15 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 			return fmt.Errorf("write the digest: %w", err)
 		}
 	}
+	if name := option(c, "verdict"); name != "" {
+		var object bytes.Buffer
+		if err := v.WriteJSON(&object); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
+		}
+		if err := atomicfile.Write(g.abs(name), object.Bytes()); err != nil {
+			return fmt.Errorf("write the verdict: %w", err)
+		}
+	}
 	if code := v.ExitCode(); code != exit.OK {
 		return exit.Silent(code)
 	}
@@ -80,7 +90,7 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 	untold := m.titled && m.quiet
 	var writeErr error
 	v, err := gate.Run(ctx, gate.Request{
-		Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, Others: q.trees.Others, Tree: q.trees.Tree, Requirement: q.requirement, Head: q.trees.Head, Done: q.done, Touched: q.touched,
+		Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, BaseTree: q.trees.BaseTree, Others: q.trees.Others, Tree: q.trees.Tree, Requirement: q.requirement, Head: q.trees.Head, Done: q.done, Touched: q.touched,
 		Only: m.only, StopAtFirst: m.stopAtFirst, Now: g.Now,
 		OnLayer: func(l gate.Layer) {
 			if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {

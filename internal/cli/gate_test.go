@@ -28,7 +28,10 @@ func gateProject(t *testing.T) (dir string, env []string) {
 		t.Fatal(err)
 	}
 	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CACHE_HOME=" + filepath.Join(home, ".cache"), "TMPDIR=" + tmp, "GOCACHE=" + strings.TrimSpace(string(goCache)),
-		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, repositoryVariable + "=" + repository, "STARTED=" + filepath.Join(home, "started")}
+		"GOCOVERDIR=" + os.Getenv("GOCOVERDIR"), "GIT_CONFIG_NOSYSTEM=1", repositoryVariable + "=" + repository, "STARTED=" + filepath.Join(home, "started")}
+	if err := writeUserConfig(home); err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
 		"go.mod": "module m\n\ngo 1.22\n",
 		"a.go":   "package m\n\n// A is one.\nfunc A() int { return 1 }\n",

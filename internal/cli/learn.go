@@ -93,7 +93,9 @@ func (l *learnProgram) add(c *urfave.Context) error {
 	entry := learn.Entry{Text: text, Req: c.String("req"), Evidence: c.String("evidence"), Pinned: marked || c.Bool("permanent")}
 	var outcome learn.Outcome
 	err = place.change(c.Context, "", func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
-		outcome, expired, err = w.Add(entry, past, place.limits(), l.Now())
+		if outcome, expired, err = w.Add(entry, past, place.limits(), l.Now()); err == nil {
+			place.announce(w, entry.Req, outcome)
+		}
 		return expired, err
 	})
 	if errors.Is(err, learn.ErrEmpty) {
@@ -102,7 +104,10 @@ func (l *learnProgram) add(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	return l.tell(outcome)
+	if err := l.tell(outcome); err != nil {
+		return err
+	}
+	return place.tellLearned(c.Context)
 }
 
 // tell prints what became of a learning: its id, its class, what happened, its text.
@@ -149,6 +154,7 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 			return learn.Unproven(report, from, l.Now()), nil
 		}
 		outcomes, expired, _ = w.Ingest(report, from, past, place.limits(), l.Now())
+		place.announce(w, from.Req, outcomes...)
 		return expired, nil
 	})
 	if err != nil {
@@ -159,7 +165,7 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 			return err
 		}
 	}
-	return nil
+	return place.tellLearned(c.Context)
 }
 
 // learnings is the form in which list --format json prints them.
@@ -341,12 +347,16 @@ func (l *learnProgram) promote(c *urfave.Context) error {
 		if outcome, ok = w.Promote(id, past, l.Now()); !ok {
 			return nil, unknownLearning(operands[0])
 		}
+		place.announce(w, "", outcome)
 		return nil, nil
 	})
 	if err != nil {
 		return err
 	}
-	return l.tell(outcome)
+	if err := l.tell(outcome); err != nil {
+		return err
+	}
+	return place.tellLearned(c.Context)
 }
 
 func (l *learnProgram) why(c *urfave.Context) error {

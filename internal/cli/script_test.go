@@ -1,15 +1,18 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -78,6 +81,13 @@ func runScripts(t *testing.T, program string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"exits":     exits,
+		"learned":   layLearnings,
+		"project":   layProject,
+		"validjson": validJSON,
+	}
+	maps.Copy(commands, faults)
 	testscript.Run(t, testscript.Params{
 		Files:         files,
 		UpdateScripts: *update,
@@ -97,16 +107,15 @@ func runScripts(t *testing.T, program string) {
 			if err := os.MkdirAll(home, 0o777); err != nil {
 				return err
 			}
-			if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[init]\n\tdefaultBranch = main\n[user]\n\tname = Test\n\temail = test@example.org\n"), 0o666); err != nil {
+			if err := writeUserConfig(home); err != nil {
+				return err
+			}
+			if err := writePlaces(env); err != nil {
 				return err
 			}
 			return writeStubs(env)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"learned": layLearnings,
-			"project": layProject,
-		},
+		Cmds: commands,
 	})
 }
 
@@ -130,5 +139,17 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// validJSON FILE... asserts that each file is one JSON value.
+func validJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: validjson FILE...")
+	}
+	for _, name := range args {
+		if text := ts.ReadFile(name); !utf8.ValidString(text) || !json.Valid([]byte(text)) {
+			ts.Fatalf("%s is not JSON: %q", name, text)
+		}
 	}
 }

@@ -21,6 +21,7 @@ type Config struct {
 	Learn         Learn     `yaml:"learn"`
 	Cost          Cost      `yaml:"cost"`
 	Commit        Commit    `yaml:"commit"`
+	On            On        `yaml:"on"`
 }
 
 // Agent says which agent is dispatched and how long it may take.
@@ -101,6 +102,17 @@ type Cost struct {
 // Commit says how the loop's commits are called.
 type Commit struct {
 	Subject string `yaml:"subject"` // {id} and {title} are replaced
+}
+
+// On holds the user's own commands, which are told what happened. Each reads one JSON object on its standard input.
+type On struct {
+	Learned      []Command `yaml:"learned"`       // a learning is new, or permanent from now on
+	ReqDone      []Command `yaml:"req_done"`      // a requirement is committed
+	Regression   []Command `yaml:"regression"`    // an attempt broke a test that passed on the baseline
+	Blocked      []Command `yaml:"blocked"`       // a requirement is given up
+	Finished     []Command `yaml:"finished"`      // the run ended, or waits for its user
+	Review       []Command `yaml:"review"`        // the gate is green; what they print are findings
+	ReviewBlocks bool      `yaml:"review_blocks"` // a finding fails the attempt
 }
 
 // Default is the configuration without a file.

@@ -1,11 +1,14 @@
 package diffstat
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -280,6 +283,9 @@ func TestAgainstAnotherCounter(t *testing.T) {
 				return fmt.Sprintf("%sd%d/%sn%d%s%s", odd, r.IntN(4), odd, names, odd, ext)
 			}
 			put := func(name string, l []string) {
+				if len(l) > 0 && !strings.HasSuffix(name, ".md") && r.IntN(5) == 0 { // source all the same
+					l[0] = "\x00" + line()
+				}
 				text := strings.Join(l, "")
 				if l = strings.SplitAfter(text, "\n"); l[len(l)-1] == "" {
 					l = l[:len(l)-1]
@@ -337,11 +343,41 @@ func TestAgainstAnotherCounter(t *testing.T) {
 					}
 					put(newName(), l)
 				}
+				// Binary files come, change and go; one file changes its mode alone, and a link its target.
+				switch blob := fmt.Sprintf("blob%d.dat", r.IntN(3)); r.IntN(3) {
+				case 0:
+					_ = os.Remove(filepath.Join(w.dir, blob))
+				default:
+					w.write(blob, strings.Repeat(line(), 3)+"\x00\n"+line())
+				}
+				w.write("mode.go", "package a\n")
+				_ = os.Remove(filepath.Join(w.dir, "link.go"))
+				if err := errors.Join(os.Chmod(filepath.Join(w.dir, "mode.go"), 0o644|fs.FileMode(step%2)*0o111),
+					os.Symlink(fmt.Sprint(step), filepath.Join(w.dir, "link.go"))); err != nil {
+					t.Fatal(err)
+				}
 				tree := w.tree()
 				s := w.measure(base, tree, nil)
 				seen := map[string]bool{}
 				for _, f := range s.Files {
 					seen[f.Path] = true
+					switch {
+					case strings.HasPrefix(f.Path, "blob"):
+						if f.Class != Other || f.Reason != binary || f.Added+f.Removed != 0 {
+							t.Errorf("step %d: %+v", step, f)
+						}
+						continue
+					case f.Path == "mode.go":
+						if step > 0 && (f.Added+f.Removed != 0 || f.OldMode == f.NewMode) {
+							t.Errorf("step %d: %+v", step, f)
+						}
+						continue
+					case f.Path == "link.go":
+						if f.Class != Other || f.Reason != symbolicLink {
+							t.Errorf("step %d: %+v", step, f)
+						}
+						continue
+					}
 					old := before[f.Path]
 					if from, ok := renamed[f.Path]; ok {
 						if f.From != from {
@@ -349,6 +385,12 @@ func TestAgainstAnotherCounter(t *testing.T) {
 						}
 						old = before[from]
 						seen[from] = true
+					}
+					if f.Reason == binary { // a source with a NUL in it became a document
+						if text := strings.Join(slices.Concat(old, contents[f.Path]), ""); !strings.HasSuffix(f.Path, ".md") || !strings.Contains(text, "\x00") || f.Added+f.Removed != 0 {
+							t.Errorf("step %d: %+v", step, f)
+						}
+						continue
 					}
 					common := lcs(old, contents[f.Path])
 					if f.Added != len(contents[f.Path])-common || f.Removed != len(old)-common {

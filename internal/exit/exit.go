@@ -20,6 +20,7 @@ const (
 // loop to end so uses them too.
 const (
 	Blocked   = 11 // a decision is needed
+	Budget    = 12 // the run used more than it may
 	RateLimit = 13 // the agent is over a limit of its service
 )
 

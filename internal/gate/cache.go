@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,8 +42,9 @@ func (in inputs) key() string {
 }
 
 type cache struct {
-	dir string
-	now func() time.Time
+	dir    string
+	now    func() time.Time
+	pruned bool // looked after in this run
 }
 
 func newCache(repo *git.Repo, now func() time.Time) *cache {
@@ -58,6 +61,7 @@ type CacheEntry struct {
 	Layer   *Layer    `json:"layer,omitempty"`
 	Names   []string  `json:"names,omitempty"`    // of a test run: the tests that passed
 	Old     []Finding `json:"findings,omitempty"` // of a baseline: what its tools said
+	Facts   *facts    `json:"facts,omitempty"`    // of a tree and a commit: see Recall
 }
 
 const cacheVersion = 1
@@ -127,28 +131,61 @@ func (c *cache) write(e CacheEntry) error {
 	return nil
 }
 
-// maxEntries bounds the cache; when it is passed the older half goes.
-const maxEntries = 2000
+// The bounds of the cache. An answer is some hundred bytes, the names of a large suite's tests some hundred thousand.
+const (
+	maxEntries = 2000
+	maxBytes   = 32 << 20
+	maxAge     = 90 * 24 * time.Hour // since it was given
+	pruneEvery = 24 * time.Hour      // age and size are looked at
+)
 
+// prune drops what is too old and, where the rest is too many or too much, all but the newest, down to half of each bound.
+// Two at once do no harm: what one has removed the other passes over. It looks once a day, or when there are too many.
 func (c *cache) prune() {
+	if c.pruned {
+		return
+	}
+	c.pruned = true
 	names, err := os.ReadDir(c.dir)
-	if err != nil || len(names) <= maxEntries {
+	if err != nil {
+		return
+	}
+	now := c.now()
+	last := filepath.Join(c.dir, ".pruned")
+	if info, err := os.Stat(last); err == nil && now.Sub(info.ModTime()).Abs() < pruneEvery && len(names) <= maxEntries {
 		return
 	}
 	type aged struct {
 		path string
 		at   time.Time
+		size int64
 	}
 	var files []aged
+	var size int64
 	for _, n := range names {
-		if info, err := n.Info(); err == nil {
-			files = append(files, aged{filepath.Join(c.dir, n.Name()), info.ModTime()})
+		path := filepath.Join(c.dir, n.Name())
+		info, err := n.Info()
+		switch {
+		case err != nil || path == last:
+		case now.Sub(info.ModTime()) > maxAge:
+			_ = os.Remove(path)
+		default:
+			files = append(files, aged{path, info.ModTime(), info.Size()})
+			size += info.Size()
 		}
 	}
-	slices.SortFunc(files, func(a, b aged) int { return a.at.Compare(b.at) })
-	for _, f := range files[:len(files)/2] {
-		_ = os.Remove(f.path)
+	if len(files) > maxEntries || size > maxBytes {
+		slices.SortFunc(files, func(a, b aged) int { return b.at.Compare(a.at) })
+		size = 0
+		for i, f := range files {
+			if size += f.size; i >= maxEntries/2 || size > maxBytes/2 {
+				_ = os.Remove(f.path)
+			}
+		}
 	}
+	// That it cannot be noted costs time and nothing else.
+	_ = os.WriteFile(last, nil, 0o644)
+	_ = os.Chtimes(last, now, now)
 }
 
 // ListCache gives the kept answers, the newest first.
@@ -175,10 +212,22 @@ func ListCache(repo *git.Repo) ([]CacheEntry, error) {
 
 // ClearCache forgets all kept answers.
 func ClearCache(repo *git.Repo) error {
-	if err := os.RemoveAll(newCache(repo, nil).dir); err != nil {
+	if err := clearCache(newCache(repo, nil).dir); err != nil {
 		return exit.Fail("check who owns that folder", "clear the cache: %w", err)
 	}
 	return nil
+}
+
+func clearCache(dir string) error {
+	err := os.RemoveAll(dir)
+	for range 100 { // another gate may be writing
+		if err == nil || errors.Is(err, fs.ErrPermission) {
+			break
+		}
+		time.Sleep(5 * time.Millisecond)
+		err = os.RemoveAll(dir)
+	}
+	return err
 }
 
 // machine is what the tools themselves are: each program's real path, size, inode and time, and the settings of the

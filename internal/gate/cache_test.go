@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -61,34 +62,107 @@ func TestDamagedEntryIsAMiss(t *testing.T) {
 	}
 }
 
-func TestCacheIsSafeForManyWritersAndPruned(t *testing.T) {
-	c := &cache{dir: filepath.Join(t.TempDir(), "cache"), now: at(0)}
+func TestCacheIsSafeForManyWriters(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ralph", "cache")
 	var wait sync.WaitGroup
+	done := make(chan struct{})
 	for w := range 8 {
 		wait.Go(func() {
 			for i := range 300 {
-				c.put(inputs{Layer: "L1", Tree: fmt.Sprint(i % 50), Version: w % 2}.key(), "L1", "t", &Layer{Result: Pass})
+				c := &cache{dir: dir, now: time.Now} // as each process has one
+				in := inputs{Layer: "L1", Tree: fmt.Sprint(i % 50), Version: w % 2}
+				c.put(in.key(), "L1", "t", &Layer{Result: Pass, Summary: in.Tree})
+				if l, ok := c.get(in.key()); ok && l.Summary != in.Tree {
+					t.Errorf("%s holds %q", in.Tree, l.Summary)
+				}
 			}
 		})
 	}
+	// And one that clears it meanwhile.
+	cleared := make(chan error, 1)
+	go func() {
+		defer close(cleared)
+		for {
+			select {
+			case <-done:
+				return
+			default:
+				if err := clearCache(dir); err != nil {
+					cleared <- err
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+		}
+	}()
 	wait.Wait()
-	entries, err := os.ReadDir(c.dir)
-	if err != nil || len(entries) != 100 {
-		t.Errorf("%d entries, %v", len(entries), err)
+	close(done)
+	if err := <-cleared; err != nil {
+		t.Error(err)
 	}
-	for i := range maxEntries {
-		if err := os.WriteFile(filepath.Join(c.dir, fmt.Sprintf("old%d", i)), nil, 0o644); err != nil {
-			t.Fatal(err)
+	c := &cache{dir: dir, now: time.Now}
+	c.put(inputs{Layer: "last"}.key(), "L1", "t", &Layer{Result: Pass})
+	if _, ok := c.get(inputs{Layer: "last"}.key()); !ok {
+		t.Error("nothing can be kept any more")
+	}
+}
+
+func TestCacheIsPruned(t *testing.T) {
+	now := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	lay := func(t *testing.T, count int, size int64, age func(i int) time.Duration) (c *cache, left func() []string) {
+		c = &cache{dir: t.TempDir(), now: func() time.Time { return now }}
+		for i := range count {
+			name := filepath.Join(c.dir, fmt.Sprintf("old%05d", i))
+			if err := errors.Join(os.WriteFile(name, nil, 0o644), os.Truncate(name, size), os.Chtimes(name, now, now.Add(-age(i)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return c, func() []string {
+			t.Helper()
+			c.put(inputs{Layer: "last"}.key(), "L1", "t", &Layer{Result: Pass})
+			if _, ok := c.get(inputs{Layer: "last"}.key()); !ok {
+				t.Error("the newest entry was pruned")
+			}
+			names, err := filepath.Glob(filepath.Join(c.dir, "old*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return names
 		}
 	}
-	c.put(inputs{Layer: "last"}.key(), "L1", "t", &Layer{Result: Pass})
-	entries, err = os.ReadDir(c.dir)
-	if err != nil || len(entries) > maxEntries {
-		t.Errorf("%d entries after pruning, %v", len(entries), err)
-	}
-	if _, ok := c.get(inputs{Layer: "last"}.key()); !ok {
-		t.Error("the newest entry was pruned")
-	}
+	minutes := func(i int) time.Duration { return time.Duration(i) * time.Minute }
+	t.Run("by number", func(t *testing.T) {
+		_, left := lay(t, maxEntries+10, 0, minutes)
+		if names := left(); len(names) > maxEntries/2 || len(names) < maxEntries/2-10 || filepath.Base(names[0]) != "old00000" {
+			t.Errorf("%d are left, from %s on", len(names), names[0])
+		}
+	})
+	t.Run("by size", func(t *testing.T) {
+		_, left := lay(t, 40, 1<<20, minutes)
+		if names := left(); len(names) != 15 {
+			t.Errorf("%d of 1 MB are left", len(names))
+		}
+	})
+	t.Run("by age", func(t *testing.T) {
+		_, left := lay(t, 10, 1, func(i int) time.Duration { return time.Duration(i) * 20 * 24 * time.Hour })
+		if names := left(); len(names) != 5 { // 0 to 80 days
+			t.Errorf("%d are left", len(names))
+		}
+	})
+	t.Run("not all the time", func(t *testing.T) {
+		c, left := lay(t, 1, 1, func(int) time.Duration { return 200 * 24 * time.Hour })
+		stamp := filepath.Join(c.dir, ".pruned")
+		if err := errors.Join(os.WriteFile(stamp, nil, 0o644), os.Chtimes(stamp, now, now.Add(-time.Hour))); err != nil {
+			t.Fatal(err)
+		}
+		if len(left()) != 1 {
+			t.Error("looked at an hour ago, and again")
+		}
+		now = now.Add(24 * time.Hour)
+		c.pruned = false
+		if len(left()) != 0 {
+			t.Error("looked at a day ago, and not again")
+		}
+	})
 }
 
 func TestKeyDependsOnEveryInput(t *testing.T) {

@@ -66,6 +66,23 @@ func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([
 	return p.steps, nil
 }
 
+// TestNames says, for each language of a tree, how a new test file is to be called, so that L1b counts it as one.
+func TestNames(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]string, error) {
+	paths, err := treePaths(ctx, repo, tree)
+	if err != nil {
+		return nil, err
+	}
+	return (&diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}).TestNames(paths), nil
+}
+
+func treePaths(ctx context.Context, repo *git.Repo, tree string) ([]string, error) {
+	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
+	if err != nil {
+		return nil, fmt.Errorf("list the files of the tree: %w", err)
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
 // Tools are the programs that the commands for a tree begin with, each once.
 func Tools(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]string, error) {
 	steps, err := Plan(ctx, repo, c, tree)
@@ -99,11 +116,10 @@ func (j *judge) plan(ctx context.Context, tree string) (*plan, error) {
 }
 
 func makePlan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) (*plan, error) {
-	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
+	paths, err := treePaths(ctx, repo, tree)
 	if err != nil {
-		return nil, fmt.Errorf("list the files of the tree: %w", err)
+		return nil, err
 	}
-	paths := strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 	p := &plan{modules: goModules(paths)}
 	classifier := &diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}
 	languages := map[string]bool{} // that no step of our own tests

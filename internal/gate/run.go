@@ -25,6 +25,7 @@ type Request struct {
 	Environ     []string          // the caller's; tools see what run.Environment leaves of it
 	Config      *config.Config    // in force: the baseline's while a requirement is in progress, else the tree's
 	Base        string            // a commit, or the empty tree
+	BaseTree    string            // the tree of Base, if it is known
 	Others      []string          // further bases, the other parents of a merge: what one of them has is not new
 	Tree        string            // the tree to judge
 	Head        string            // the commit whose history tells what is done; "": Base
@@ -59,9 +60,12 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 	if err := CheckLayers(req.Only); err != nil {
 		return nil, err
 	}
-	baseTree, err := req.Repo.Tree(ctx, req.Base)
-	if err != nil {
-		return nil, fmt.Errorf("find the baseline's tree: %w", err)
+	baseTree := req.BaseTree
+	if baseTree == "" {
+		var err error
+		if baseTree, err = req.Repo.Tree(ctx, req.Base); err != nil {
+			return nil, fmt.Errorf("find the baseline's tree: %w", err)
+		}
 	}
 	j := &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}
 	defer j.close()

@@ -146,7 +146,7 @@ func TestTally(t *testing.T) {
 		name, out, form, wrong string
 		counts                 Counts
 	}{
-		{"TAP", "TAP version 13\n1..4\nok 1 a\nnot ok 2 - b\nok 3 # skip later\nnot ok 4 # todo some day\n", "TAP", "", Counts{2, 1, 1}},
+		{"TAP", "TAP version 13\n1..4\nok 1 a\nnot ok 2 - b\nok 3 # skip later\nnot ok 4 # todo some day\n", "TAP", "", Counts{2, 1, 1, 0}},
 		{"TAP with the plan at the end", "ok 1\nok\n1..2\n", "TAP", "", Counts{2, 0, 0}},
 		{"TAP without any test", "1..0 # skipped\n", "TAP", "", Counts{}},
 		{"TAP, nested", "1..1\n    1..2\n    ok 1\n    not ok 2\nok 1 - parent\n", "TAP", "", Counts{1, 0, 0}},

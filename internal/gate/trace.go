@@ -378,7 +378,9 @@ func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, 
 		}
 		for _, i := range rows {
 			row := &m.trace.Rows[i]
-			if !slices.ContainsFunc(row.Tests, func(t TraceTest) bool { return t == c.test || t.Path == c.test.Path && t.Name == c.test.Name && t.Name != "" }) {
+			if !slices.ContainsFunc(row.Tests, func(t TraceTest) bool {
+				return t == c.test || t.Path == c.test.Path && t.Name == c.test.Name && t.Name != ""
+			}) {
 				row.Tests = append(row.Tests, c.test)
 			}
 			row.Covered = row.Covered || !c.test.Skipped

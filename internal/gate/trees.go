@@ -16,11 +16,12 @@ import (
 
 // Trees are what the gate compares.
 type Trees struct {
-	Head   string   // the commit at HEAD; "" before the first one
-	Base   string   // a commit, or the empty tree before the first one
-	Others []string // the other parents of a merge in the making: what they have is not new either
-	Tree   string   // what would be committed
-	Staged bool     // the index differs from HEAD; otherwise HEAD's own tree is judged
+	Head     string   // the commit at HEAD; "" before the first one
+	Base     string   // a commit, or the empty tree before the first one
+	BaseTree string   // the tree of Base; "" where it was not needed yet
+	Others   []string // the other parents of a merge in the making: what they have is not new either
+	Tree     string   // what would be committed
+	Staged   bool     // the index differs from HEAD; otherwise HEAD's own tree is judged
 }
 
 const deepen = "fetch the whole history: git fetch --unshallow (in CI: fetch-depth: 0)"
@@ -48,6 +49,9 @@ func FindTrees(ctx context.Context, repo *git.Repo, base string, inTheMaking boo
 			return Trees{}, err
 		}
 		t.Staged = headTree != tree
+		if base == "" && (t.Staged || inTheMaking) {
+			t.BaseTree = headTree
+		}
 	}
 	if base == "" && head != "" {
 		if t.Others, err = repo.MergeHeads(ctx); err != nil {
@@ -124,20 +128,31 @@ func isShallow(ctx context.Context, repo *git.Repo) bool {
 // nobody lowers a threshold that he is judged by; else it is the tree itself. A file that neither of them holds is the
 // user's own, untracked: it counts. Without any the defaults do.
 func ReadConfig(ctx context.Context, repo *git.Repo, from, tree string) (*config.Config, error) {
-	data, tracked, err := repo.File(ctx, from, config.File)
+	data, tracked, err := trackedConfig(ctx, repo, from, tree)
+	if err == nil && !tracked {
+		data, err = ownConfig(repo)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if !tracked && from != tree {
-		if _, tracked, err = repo.File(ctx, tree, config.File); err != nil {
-			return nil, err
-		}
-	}
-	if !tracked {
-		data, err = os.ReadFile(filepath.Join(repo.Top, config.File))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("read the configuration: %w", err)
-		}
-	}
 	return config.Read(config.File, data)
+}
+
+// trackedConfig is the file as from has it, empty where only the tree does; tracked is false where neither does.
+func trackedConfig(ctx context.Context, repo *git.Repo, from, tree string) (data []byte, tracked bool, err error) {
+	data, tracked, err = repo.File(ctx, from, config.File)
+	if err != nil || tracked || from == tree {
+		return data, tracked, err
+	}
+	_, tracked, err = repo.File(ctx, tree, config.File)
+	return nil, tracked, err
+}
+
+// ownConfig is the worktree's untracked file; nil if there is none.
+func ownConfig(repo *git.Repo) ([]byte, error) {
+	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read the configuration: %w", err)
+	}
+	return data, nil
 }

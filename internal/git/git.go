@@ -32,6 +32,8 @@ type Repo struct {
 	Index     string // the index that is meant: a hook's GIT_INDEX_FILE, else the worktree's own
 	Prefix    string // where in the worktree we were started, with a slash at the end; "" at the top
 
+	HeadAtOpen string // HEAD's commit as the repository was opened; "" before the first one
+
 	environ  []string
 	objects  *lookup
 	patience time.Duration // how long one call may take; 0: Limit
@@ -93,19 +95,23 @@ func CodeOf(err error) int {
 func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r := &Repo{Top: dir, environ: environ}
 	questions := [][]string{{"--git-dir"}, {"--git-common-dir"}, {"--git-path", "index"}, {"--show-toplevel"}, {"--show-prefix"}}
-	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, slices.Concat(questions...)...)...)
+	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, append(slices.Concat(questions...), "--revs-only", "HEAD")...)...)
 	if err != nil {
 		return nil, r.whyNot(ctx, err)
 	}
 	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if len(answers) != len(questions) {
+	if n := len(questions); len(answers) == n+1 && isHash(answers[n]) {
+		r.HeadAtOpen = answers[n]
+	} else if len(answers) != n {
 		// A path holds a newline. One question at a time, then.
+		questions = append(questions, []string{"--revs-only", "HEAD"})
 		answers = make([]string, len(questions))
 		for i, question := range questions {
 			if answers[i], err = r.Line(ctx, append([]string{"rev-parse", "--path-format=absolute"}, question...)...); err != nil {
 				return nil, err
 			}
 		}
+		r.HeadAtOpen = answers[n]
 	}
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
@@ -188,6 +194,7 @@ var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	"-c", "trailer.separators=:",
 }
 
 // plumbing are the variables for the calls that read: no lock taken by the way, no replaced object believed.

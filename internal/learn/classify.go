@@ -20,7 +20,11 @@ const (
 const (
 	ByUser      = "user"     // marked so by a person
 	ByPromotion = "promoted" // reported by several requirements
+	ByPage      = "page"     // found in AGENTS.md, where an earlier run or another clone kept it
 )
+
+// Finding is the kind of what a review found: it is contextual whatever it says, until a second requirement meets it too.
+const Finding = "finding"
 
 // A text is permanent at once when it names the matter of a kind and states something of it as a rule or a fact. What
 // speaks of one place, one requirement or one mishap is not, whatever else it says. The patterns are kept simple on
@@ -69,6 +73,9 @@ type Class struct {
 // Classify tells whether a text is permanent at once. kind is what the reporter proposed; it may be "". A proposal
 // that names a kind spares the text the form of a rule, not its matter: it is a proposal only.
 func Classify(text, kind string) Class {
+	if kind == Finding {
+		return Class{}
+	}
 	for _, bound := range []*lazyregexp.Regexp{oneRequirement, onePlace, oneMishap} {
 		if words := found(bound, text, 3); len(words) > 0 {
 			return Class{Words: words}

@@ -115,7 +115,7 @@ func (s Selection) Text(file string) string {
 			b.WriteString(p.line())
 		}
 		if s.LeftOut > 0 {
-			fmt.Fprintf(&b, "%d more in %s: read it when the work touches something not named here.\n", s.LeftOut, file)
+			fmt.Fprintf(&b, "%d more in %s: look there for what is not named here.\n", s.LeftOut, file)
 		}
 	}
 	if len(s.Contextual) > 0 {
@@ -154,6 +154,8 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 			b.WriteString("A person marked it permanent.\n")
 		case ByPromotion:
 			fmt.Fprintf(&b, "%d requirements reported it: %s.\n", len(p.Reqs), strings.Join(p.Reqs, ", "))
+		case ByPage:
+			b.WriteString("AGENTS.md kept it, from an earlier run or another clone.\n")
 		default:
 			fmt.Fprintf(&b, "By its own words: %s.\n", Class{Permanent: true, Rule: p.Rule, Words: p.Words}.why())
 		}
@@ -168,7 +170,12 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 			continue
 		}
 		fmt.Fprintf(&b, "%s is contextual since %s: %s\n", c.ID, c.Since.Format("2006-01-02"), c.Pattern)
-		fmt.Fprintf(&b, "Not permanent: %s, and %s.\n", Classify(c.Pattern, "").why(), fewReports(c.Evidence, limits))
+		reason := Classify(c.Pattern, "")
+		words := reason.why()
+		if reason.Permanent {
+			words = "it is what a review found"
+		}
+		fmt.Fprintf(&b, "Not permanent: %s, and %s.\n", words, fewReports(c.Evidence, limits))
 		if c.ExpiresOn == InWindow {
 			fmt.Fprintf(&b, "It is number %d of the window's %d newest; newer ones push it out.\n", len(w.Contextual)-i, limits.Window)
 		} else {

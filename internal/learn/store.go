@@ -24,7 +24,9 @@ const StoreFile = "learnings.yaml"
 const (
 	lockFile  = "learnings.lock"
 	lockLimit = 30 * time.Second // how long another writer is waited for
-	sealWord  = "# sha256 "
+
+	tellingFile = "telling.lock"
+	sealWord    = "# sha256 "
 )
 
 // LoadStore reads the windows from their file in dir. No file is empty windows; a damaged one is refused, since an
@@ -51,16 +53,25 @@ func LoadStore(dir string) (*Windows, error) {
 
 // Lock holds off every other writer of what is in dir until release is called.
 func Lock(ctx context.Context, dir string) (release func(), err error) {
+	return lock(ctx, dir, lockFile)
+}
+
+// LockTelling holds off every other program that tells what was learned: nobody is told twice by two at once.
+func LockTelling(ctx context.Context, dir string) (release func(), err error) {
+	return lock(ctx, dir, tellingFile)
+}
+
+func lock(ctx context.Context, dir, name string) (release func(), err error) {
 	ctx, cancel := context.WithTimeout(ctx, lockLimit)
 	defer cancel()
-	lock := flock.New(filepath.Join(dir, lockFile))
-	if locked, err := lock.TryLockContext(ctx, 5*time.Millisecond); err != nil || !locked {
+	file := flock.New(filepath.Join(dir, name))
+	if locked, err := file.TryLockContext(ctx, 5*time.Millisecond); err != nil || !locked {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, exit.Fail("see which process holds it, and try again", "%q has been locked for %s", lock.Path(), lockLimit)
+			return nil, exit.Fail("see which process holds it, and try again", "%q has been locked for %s", file.Path(), lockLimit)
 		}
 		return nil, fmt.Errorf("lock the learnings: %w", err)
 	}
-	return func() { _ = lock.Close() }, nil
+	return func() { _ = file.Close() }, nil
 }
 
 // UpdateStore reads the windows in dir, lets change work on them and writes them back, with every other writer held

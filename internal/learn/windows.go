@@ -63,6 +63,7 @@ type Windows struct {
 	Permanent  []Permanent  `yaml:"permanent" json:"permanent"`
 	Contextual []Contextual `yaml:"contextual" json:"contextual"`
 	Reports    []string     `yaml:"reports,omitempty" json:"-"` // that were ingested, the newest last
+	Untold     []Untold     `yaml:"untold,omitempty" json:"-"`  // news that on.learned is still to be told, the oldest first
 
 	read map[string]*wording // texts that were compared already
 }
@@ -319,6 +320,25 @@ func Unproven(r *Report, from Source, now time.Time) []HistoryEntry {
 			ExpiredAt: at, Reason: "unproven", Unproven: true})
 	}
 	return out
+}
+
+// Rebuild takes in what AGENTS.md kept of a requirement's permanent learnings, where the windows do not hold it. at is the
+// day of its section.
+func (w *Windows) Rebuild(req string, texts []string, at time.Time) {
+	for _, text := range texts {
+		if text = cleaned(text); text == "" {
+			continue
+		}
+		said := w.wording(text)
+		if slices.ContainsFunc(w.Permanent, func(p Permanent) bool { return said.same(w.wording(p.Pattern)) }) {
+			continue
+		}
+		class := Classify(text, "")
+		if !class.Permanent {
+			class = Class{Rule: ByPage}
+		}
+		w.keep(Contextual{ID: w.newID(text), Pattern: text, Evidence: []Evidence{{Text: "AGENTS.md", Req: req, At: at}}}, class, false, at)
+	}
 }
 
 // Promote makes the learning of that id permanent and pinned, by a person's word. It may stand in either window or in

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"ralph-loop/internal/checkpoint"
+	"ralph-loop/internal/learn"
+	"ralph-loop/internal/notify"
+	"ralph-loop/internal/plain"
+	"ralph-loop/internal/run"
+)
+
+// announce notes, beside the learnings, what on.learned is to be told of outcomes.
+func (l *learnPlace) announce(w *learn.Windows, req string, outcomes ...learn.Outcome) {
+	if len(l.config.On.Learned) > 0 {
+		w.Announce(req, outcomes...)
+	}
+}
+
+// tellLearned runs the on.learned commands for every learning that is noted as new, also one that a crash left. A learning
+// is taken off the list when its commands have ended, however they ended.
+func (l *learnPlace) tellLearned(ctx context.Context) error {
+	commands := l.config.On.Learned
+	w, err := l.windows()
+	if err != nil || len(commands) == 0 || len(w.Untold) == 0 {
+		return err
+	}
+	ctx, stop := run.WithParent(ctx)
+	defer stop()
+	release, err := learn.LockTelling(ctx, l.repo.Sprint())
+	if err != nil {
+		return err
+	}
+	defer release()
+	place := notify.Place{Dir: l.repo.Top, Environ: l.p.Environ}
+	for {
+		if w, err = l.windows(); err != nil || len(w.Untold) == 0 {
+			return err
+		}
+		u := w.Untold[0]
+		problems, err := place.Tell(ctx, commands, learnedEvent(u))
+		if err != nil {
+			return err
+		}
+		result := checkpoint.Called
+		for _, problem := range problems {
+			l.p.warn(learnName, "%s", plain.Line(problem))
+			result = "failed: " + problem
+		}
+		if err := checkpoint.NewStore(l.repo, l.p.Now).RecordTold(ctx, u.Req, result); err != nil {
+			return err
+		}
+		if err := l.updateWindows(ctx, "", func(w *learn.Windows) error {
+			w.Told(u)
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+}
+
+// learnedEvent is a learning as on.learned reads it.
+func learnedEvent(u learn.Untold) notify.Event {
+	class := "contextual"
+	if u.Permanent {
+		class = "permanent"
+	}
+	return notify.Event{Version: notify.Version, Kind: notify.Learned, At: u.At, Run: u.Run, Req: u.Req, ID: u.ID,
+		Classification: class, Pattern: u.Pattern, Evidence: u.Evidence, Text: fmt.Sprintf("learned (%s): %s", class, u.Pattern)}
+}
