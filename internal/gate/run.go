@@ -50,6 +50,10 @@ type judge struct {
 	looked   bool                // for agreed
 	plans    map[string]*plan    // by tree
 	copied   *snapshot.Copy
+	installs []install           // folders that the copy needs for itself
+	locked   bool                // the tree has a lock file whose folder is linked or installed
+	setUp    string              // the tree for which gate.setup ran last
+	second   bool                // work in the second copy
 	tested   map[string]*testRun // by tree
 	logs     map[string]bool     // logs begun in this run
 }
@@ -85,6 +89,9 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 		}
 		if err != nil {
 			l = Layer{Result: Error, Summary: short(err.Error(), 1000), Advice: exit.HintOf(err)}
+			if tool, ok := asTool(err); ok {
+				l.Advice = tool.advice
+			}
 		}
 		l.Name, l.Seconds = name, req.Now().Sub(begun).Seconds()
 		l.bound()
@@ -191,14 +198,30 @@ func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.
 func (j *judge) checkout(ctx context.Context, tree string) error {
 	if j.copied == nil {
-		c, err := snapshot.Open(ctx, j.Repo, j.cacheHome())
+		open := snapshot.Open
+		switch {
+		case j.Config.Gate.Where == "worktree":
+			open = snapshot.InPlace
+		case j.second:
+			open = snapshot.OpenSecond
+		}
+		c, err := open(ctx, j.Repo, j.cacheHome())
 		if err != nil {
 			return err
 		}
 		c.Links = j.Config.Gate.Link
 		j.copied = c
 	}
-	return j.copied.Checkout(ctx, tree)
+	if j.Config.Gate.Where == "worktree" && tree != j.Tree {
+		return &errTool{why: "gate.where is worktree: the baseline cannot be run there", advice: "set gate.where to copy"}
+	}
+	if err := j.ownFolders(ctx, tree); err != nil {
+		return err
+	}
+	if err := j.copied.Checkout(ctx, tree); err != nil {
+		return err
+	}
+	return j.setup(ctx, tree)
 }
 
 func (j *judge) cacheHome() string {
@@ -222,7 +245,7 @@ func (j *judge) cacheHome() string {
 
 // scratch is the folder for what tools write beside the copy. It keeps its name from run to run: the go command
 // takes TMPDIR for an input of every test that asks for a temporary folder.
-func (j *judge) scratch() string { return filepath.Join(filepath.Dir(j.copied.Dir), "scratch") }
+func (j *judge) scratch() string { return j.copied.Scratch() }
 
 func (j *judge) close() {
 	if j.copied != nil {
