@@ -53,6 +53,7 @@ type judge struct {
 	installs []install           // folders that the copy needs for itself
 	locked   bool                // the tree has a lock file whose folder is linked or installed
 	setUp    string              // the tree for which gate.setup ran last
+	heldBack bool                // a layer before did not pass
 	second   bool                // work in the second copy
 	tested   map[string]*testRun // by tree
 	logs     map[string]bool     // logs begun in this run
@@ -83,6 +84,7 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 			continue
 		}
 		begun := req.Now()
+		j.heldBack = len(v.Layers) > 0 && v.outcome() != Pass
 		l, err := j.layer(ctx, name)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -138,6 +140,11 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return soften(j.Config.Gate.Trace)(j.remembered(ctx, j.traceKey(), j.trace))
 	case "scope":
 		return soften(j.Config.Gate.Scope)(j.remembered(ctx, j.earlierKey(), j.earlier))
+	case "red":
+		if j.heldBack {
+			return Layer{Result: NotApplicable, Summary: "not run: the tree is held back anyway"}, nil
+		}
+		return soften(j.Config.Gate.Red)(j.remembered(ctx, j.redKey(), j.red))
 	case "L1":
 		return j.static(ctx)
 	case "L2":

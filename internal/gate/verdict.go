@@ -23,7 +23,7 @@ const (
 )
 
 // Layers are the names of all layers in the order in which they run: the cheap ones first.
-var Layers = []string{"L0", "L1b", "mocks", "integrity", "infra", "trace", "scope", "L1", "L2", "L3"}
+var Layers = []string{"L0", "L1b", "mocks", "integrity", "infra", "trace", "scope", "L1", "L2", "L3", "red"}
 
 // Finding is one thing that a layer holds against the tree.
 type Finding struct {
