@@ -276,8 +276,8 @@ func (m *traceMatrix) add(r *spec.Requirement, held bool) {
 // tagged finds the files that hold a tag.
 const tagged = `@(test|covers)([^A-Za-z0-9_]|$)`
 
-// traceTag matches a tag at its place in a comment, with the rest of its line.
-var traceTag = lazyregexp.New(`(?:^|[^\w@.])@(test|covers)[ \t:]+(\S.*)`)
+// traceTag matches a tag at its place in a comment; what it names follows, up to the next tag or the end of the line.
+var traceTag = lazyregexp.New(`(?:^|[^\w@.])@(test|covers)[ \t:]+`)
 
 // read looks through the tree's tests. Those that name nothing are not opened.
 func (m *traceMatrix) read(ctx context.Context, req *Request) error {
@@ -399,8 +399,13 @@ func tags(f *source.File, src []byte) []tag {
 	look := func(text string, line int) {
 		last := line + strings.Count(text, "\n")
 		for part := range strings.Lines(text) {
-			if match := traceTag.FindStringSubmatch(part); match != nil {
-				found = append(found, tag{line, match[2], last})
+			places := traceTag.FindAllStringIndex(part, -1)
+			for i, at := range places {
+				end := len(part)
+				if i+1 < len(places) {
+					end = places[i+1][0]
+				}
+				found = append(found, tag{line, strings.TrimSpace(part[at[1]:end]), last})
 			}
 			line++
 		}

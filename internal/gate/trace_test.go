@@ -79,7 +79,7 @@ func TestTraceOfOneFile(t *testing.T) {
 		{"Java", "src/test/java/A.java", "class A {\n  /** @covers AC-10 */\n  @Test\n  @Tag(\"x\")\n  public void b() {\n  }\n}\n", "AC-10:2 A.b"},
 		{"JUnit's own", "src/test/java/A.java", "class A {\n  // @Test AC-10\n  @Test void b() { }\n}\n", ""},
 		{"another language", "spec/a_spec.rb", "# @covers AC-10\nit 'x' do\nend\n", "AC-10:1"},
-		{"two requirements, said which", "a_test.go", "package a\n// @test REQ-001 @covers 1.1\n// @covers AC-1\nfunc TestA(t *testing.T) {\n}\n", "AC-1:3 TestA"},
+		{"two requirements, said which", "a_test.go", "package a\n// @test REQ-001 @covers 1.1\n// @covers AC-1\nfunc TestA(t *testing.T) {\n}\n", "AC-1:3 TestA; 1.1:2 TestA"},
 		{"two requirements, unsaid", "a_test.go", "package a\n// @covers AC-1\nfunc TestA(t *testing.T) {\n}\n", "? several requirements have a criterion AC-1: name one of them with @test"},
 		{"a requirement for itself", "a_test.go", "package a\n// @test US_3\nfunc TestA(t *testing.T) {\n}\n", "US_3:2 TestA"},
 		{"unknown", "a_test.go", "package a\n// @test REQ-002, AC-10\n// @test this well\nfunc TestA(t *testing.T) {\n}\n", "? \"REQ-002\" is no requirement and no criterion of the specification"},
