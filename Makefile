@@ -26,6 +26,11 @@ demo: build ## run the loop on the example project with the recorded agent
 test: ## run all tests
 	$(GO) test ./...
 
+.PHONY: test-node
+test-node: ## run the tests that need node and npm: the templates for TypeScript and JavaScript, the reader of exports
+	npm ci --prefix tools/node --ignore-scripts --no-audit --no-fund
+	$(GO) test -tags node -run 'Node|TypeScript' ./internal/testinfra
+
 .PHONY: race
 race: ## run all tests with the race detector
 	$(GO) test -race ./...
@@ -48,7 +53,7 @@ lint: ## run the linters
 	scripts/lint
 
 .PHONY: bench
-bench: bench-order bench-loop ## run all benchmarks
+bench: bench-order bench-gate bench-loop ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...
 
 .PHONY: bench-order
@@ -66,6 +71,10 @@ bench-tokens: ## count what requirements cost in tokens, against one long conver
 .PHONY: bench-loop
 bench-loop: ## measure what the loop costs beside agent, tests and git, at up to 1,000 requirements (half an hour)
 	$(GO) test -tags bench -count 1 -timeout 3h -run TestBenchLoop -v ./internal/cli
+
+.PHONY: bench-gate
+bench-gate: ## compare the hook with other hooks, and the counting with git's own
+	$(GO) test -tags bench -count 1 -timeout 30m -run TestBenchGate -v ./internal/gate
 
 .PHONY: gate
 gate: build ## judge what would be committed, as the hook does

@@ -96,16 +96,18 @@ func (s *scanner) line(line []byte, cut bool) {
 	switch {
 	case cut:
 		s.block = nil
+	case len(s.block) > 0 && len(line) > 0 && (line[0] == '}' || line[0] == ']'):
+		// What another stream says may follow without a line end.
+		block := append(s.block, line[0], '\n')
+		s.block = nil
+		if !s.events(block) {
+			s.text(block)
+		}
+		if len(line) > 1 {
+			s.line(line[1:], false)
+		}
 	case len(s.block) > 0:
-		s.block = append(append(s.block, line...), '\n')
-		switch {
-		case len(line) == 1 && (line[0] == '}' || line[0] == ']'):
-			block := s.block
-			s.block = nil
-			if !s.events(block) {
-				s.text(block)
-			}
-		case len(s.block) > maxEvent:
+		if s.block = append(append(s.block, line...), '\n'); len(s.block) > maxEvent {
 			s.block = nil
 		}
 	case len(line) == 1 && (line[0] == '{' || line[0] == '['):

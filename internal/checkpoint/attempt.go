@@ -33,6 +33,8 @@ type Attempted struct {
 	Digest  string // why there is nothing to judge
 	Log     string
 
+	tree       string    // what was left, without AGENTS.md
+	worked     bool      // and it is not what the attempt before had left
 	how, words string    // how it ended, and the agent's last words
 	until      time.Time // of a limit: when to ask again, as far as the agent says
 }
@@ -289,6 +291,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	if err := c.takeIndex(private); err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
+	a.tree, a.worked = tree, a.Changed && tree != c.p.LeftTree
 	a.how, a.words = how, lastWords(a.Log, log)
 	c.explain(a, ended, log)
 	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, "prompt.txt")); err != nil {
@@ -354,6 +357,7 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted)
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
 		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
 		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
+		p.LeftTree = a.tree
 		c.noteTrouble(p, a)
 		return nil
 	})

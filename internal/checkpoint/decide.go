@@ -69,6 +69,7 @@ func (c *Checkpoint) reopenRun(p *Progress) error {
 	if err := c.rebuildBlocks(p); err != nil {
 		return err
 	}
+	p.AtOnce = 0 // what failed at once may be mended
 	return p.move(RunDecide)
 }
 

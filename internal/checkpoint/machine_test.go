@@ -117,6 +117,9 @@ func TestMachineProperties(t *testing.T) {
 			if r.Status == Done && before != Done && e != Pass && e != DecideManual {
 				t.Fatalf("done was reached by %s", e)
 			}
+			if r.Status == InProgress && before != InProgress && before != InfraCheck && before != InfraReady {
+				t.Fatalf("%s led from %s past its test infrastructure", e, before)
+			}
 			c := p.Counts()
 			if c.Done+c.Pending+c.Blocked+c.Skipped != c.Total || c.Total != 3 {
 				t.Fatalf("counts %+v do not add up", c)

@@ -36,6 +36,7 @@ type Progress struct {
 	LastAttempt   *AttemptOutcome `yaml:"last_attempt,omitempty"` // of the current requirement, until it is judged
 	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
+	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }

@@ -34,7 +34,7 @@ const (
 
 // untilItRan tries to dispatch the agent until it had the chance to work, and records the attempt.
 func (c *Checkpoint) untilItRan(ctx context.Context, id string, try func() (*Attempted, error)) (*Attempted, error) {
-	for look := 1; ; look++ {
+	for look := 1; ; {
 		if err := c.pause(ctx, id); err != nil {
 			return nil, err
 		}
@@ -49,6 +49,7 @@ func (c *Checkpoint) untilItRan(ctx context.Context, id string, try func() (*Att
 			if err := c.sleepUntil(ctx, c.now().Add(time.Duration(look)*time.Second)); err != nil {
 				return nil, err
 			}
+			look++
 			continue
 		case a.Outcome == OutcomeNotFound:
 			return nil, exit.Fail("install it, or name another one; starting the loop again goes on from here",
@@ -61,7 +62,7 @@ func (c *Checkpoint) untilItRan(ctx context.Context, id string, try func() (*Att
 			return nil, err
 		}
 		// What was left before the limit came may be whole: the gate says.
-		if a.Outcome != OutcomeLimited || a.Changed {
+		if a.Outcome != OutcomeLimited || a.worked {
 			return a, nil
 		}
 	}
@@ -73,12 +74,12 @@ func (c *Checkpoint) explain(a *Attempted, ended run.Ended, log agentlog.Log) {
 		return
 	}
 	// The exit codes by which a shell says so, where the agent is a script.
-	if (ended.Code == 126 || ended.Code == 127) && !a.Changed && ended.Duration < soon {
+	if (ended.Code == 126 || ended.Code == 127) && !a.worked && ended.Duration < soon {
 		a.Outcome = OutcomeNotFound
 		return
 	}
 	// Some agents ask again and again until their time is over. One that left work by then was at work.
-	if a.Outcome == OutcomeTimeout && a.Changed {
+	if a.Outcome == OutcomeTimeout && a.worked {
 		return
 	}
 	if limited, until := agentlog.Limited(log.LastWords(), c.now()); limited {
@@ -88,7 +89,7 @@ func (c *Checkpoint) explain(a *Attempted, ended run.Ended, log agentlog.Log) {
 
 // atOnce reports whether the agent ended with an error before it can have begun to work.
 func (a *Attempted) atOnce() bool {
-	return (a.Outcome == OutcomeFailed || a.Outcome == OutcomeCrash) && !a.Changed && a.Seconds < soon.Seconds()
+	return (a.Outcome == OutcomeFailed || a.Outcome == OutcomeCrash) && !a.worked && a.Seconds < soon.Seconds()
 }
 
 // cause is how the agent ended, with its own word for it where it had one.

@@ -70,7 +70,7 @@ func TestTroubleIsForgotten(t *testing.T) {
 	if c.p.AtOnce != 3 {
 		t.Errorf("%d failures at once, want 3", c.p.AtOnce)
 	}
-	for _, a := range []Attempted{{Outcome: OutcomeOK}, {Outcome: OutcomeFailed, Seconds: 60}, {Outcome: OutcomeFailed, Changed: true}, {Outcome: OutcomeTimeout}} {
+	for _, a := range []Attempted{{Outcome: OutcomeOK}, {Outcome: OutcomeFailed, Seconds: 60}, {Outcome: OutcomeFailed, worked: true}, {Outcome: OutcomeTimeout}} {
 		c.p.AtOnce, c.p.Limit = 3, &Limit{Times: 2}
 		if c.noteTrouble(c.p, &a); c.p.AtOnce != 0 || c.p.Limit != nil {
 			t.Errorf("%+v is one that had its chance: %d, %+v", a, c.p.AtOnce, c.p.Limit)

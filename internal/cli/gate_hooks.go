@@ -26,9 +26,6 @@ func (g *gateProgram) changeHooks(c *urfave.Context, change func(context.Context
 	if _, err := g.operands(c, gateName+" "+c.Command.Name, 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
-		return err
-	}
 	repo, err := git.Open(c.Context, g.Dir, g.Environ)
 	if err != nil {
 		return err
@@ -43,9 +40,6 @@ func (g *gateProgram) changeHooks(c *urfave.Context, change func(context.Context
 // doctor tells whether commits and pushes are judged here.
 func (g *gateProgram) doctor(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" doctor", 0, 0); err != nil {
-		return err
-	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)

@@ -25,7 +25,7 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err := oneOf("format", format, "", "text", "tsv", "json"); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "digest", "verdict", "color", "quiet"); err != nil {
+	if err := refuseOptions(c, "only", "push", "digest", "verdict", "color", "quiet"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -57,7 +57,7 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" plan", 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
+	if err := refuseOptions(c, "only", "push", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)

@@ -22,6 +22,9 @@ func (l *learnPlace) announce(w *learn.Windows, req string, outcomes ...learn.Ou
 // is taken off the list when its commands have ended, however they ended.
 func (l *learnPlace) tellLearned(ctx context.Context) error {
 	commands := l.config.On.Learned
+	if l.p.Getenv(notify.Variable) == notify.Learned {
+		return nil // such a command called us; who called it tells next what it added
+	}
 	w, err := l.windows()
 	if err != nil || len(commands) == 0 || len(w.Untold) == 0 {
 		return err

@@ -109,7 +109,7 @@ const counted = `#!/bin/sh
 %s "$@"
 code=$?
 case $(basename "$0") in
-ralph-checkpoint) case $1 in begin | start | infra | attempt | pass | fail | cost | finish) ;; *) exit $code ;; esac ;;
+ralph-checkpoint) case $1 in begin | start | infra | attempt | pass | fail | cost | tell | finish) ;; *) exit $code ;; esac ;;
 ralph-learn) case $1 in ingest | agents) ;; *) exit $code ;; esac ;;
 ralph-gate) case $1 in plan) exit $code ;; esac ;;
 esac

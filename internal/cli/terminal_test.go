@@ -121,6 +121,49 @@ func mustRead(t *testing.T, path string) []byte {
 	return data
 }
 
+// Ctrl-C at the question ends the loop, under each shell.
+func TestInterruptedQuestion(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
+			w.git("commit", "-qam", "One attempt")
+			driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			term := w.onTerminal(shell[0], append(shell[1:], driver, "--agent", "command", "--", "cat")...)
+			term.await("REQ-001 is blocked. ")
+			term.typed("\x03")
+			ended := make(chan error, 1)
+			go func() { ended <- term.cmd.Wait() }()
+			select {
+			case err := <-ended:
+				if code(err) != 130 {
+					t.Errorf("%v, want exit code 130\n%s", err, term.shown())
+				}
+			case <-time.After(10 * time.Second):
+				_ = term.cmd.Process.Kill()
+				t.Errorf("it does not end:\n%s", term.shown())
+			}
+		})
+	}
+}
+
+// An agent that fails at once is asked again when the person says so: the requirement is the same one.
+func TestRetryAfterFailuresAtOnce(t *testing.T) {
+	w := newWorld(t)
+	term := w.onTerminal(filepath.Join("..", "..", "scripts", "ralph-loop"), "--agent", "command", "--", "sh", "-c",
+		`. "$STUBS"; cat >/dev/null; echo x >>"$HOME/calls"; [ "$(wc -l <"$HOME/calls")" -gt 4 ] || exit 1; write`)
+	term.await("REQ-001 is blocked. ")
+	term.typed("r\n")
+	if err := term.cmd.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, term.shown())
+	}
+	term.await("2 of 2 done")
+}
+
 // A watched status is drawn again as the run goes on, and ends with it; Ctrl-C ends it too.
 func TestStatusIsWatched(t *testing.T) {
 	w := newWorld(t)

@@ -20,7 +20,7 @@ import (
 
 // L0 keeps a requirement's work away from what judges it, and rubbish and secrets out of the history.
 
-const scopeVersion = 1
+const scopeVersion = 2
 
 // maxFile is the largest file that a requirement's work may add, in bytes.
 const maxFile = 5 << 20
@@ -57,7 +57,7 @@ func (j *judge) scope(ctx context.Context) (Layer, error) {
 				rule, why = unwanted(side)
 			}
 			if rule == "" {
-				if isFile(side.NewMode) && side.NewBlob != side.OldBlob {
+				if (isFile(side.NewMode) || side.NewMode == modeSymlink) && side.NewBlob != side.OldBlob {
 					suspects = append(suspects, side)
 				}
 				continue
@@ -163,8 +163,25 @@ func (j *judge) untouchable(ctx context.Context, f diffstat.File) (rule, why str
 			return "", "", err
 		}
 		return "protected", "the gate's commands use it: " + strings.Join(keys, ", "), nil
+	case f.Class != diffstat.Test && j.named(p):
+		return "protected", "the gate's commands name it: what they run would be another", nil
 	}
 	return "", "", nil
+}
+
+// named reports whether a command of the gate's has the path for one of its words.
+func (j *judge) named(p string) bool {
+	g := j.Config.Gate
+	for _, c := range slices.Concat(g.Typecheck, g.Lint, g.Test) {
+		for _, arg := range c.Args {
+			for _, word := range strings.FieldsFunc(arg, func(r rune) bool { return strings.ContainsRune(" \t\n;&|()<>=\"'`", r) }) {
+				if path.Clean(word) == p {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // uses reports whether a command of the gate's names one of the programs.
@@ -296,7 +313,7 @@ func unwanted(f diffstat.File) (rule, why string) {
 	return "", ""
 }
 
-// inspect looks at new content: its size, and whether it holds a private key.
+// inspect looks at new content: its size, whether it holds a private key, and where a link leads.
 func (j *judge) inspect(ctx context.Context, files []diffstat.File) ([]Finding, error) {
 	var blobs []string
 	for _, f := range files {
@@ -304,6 +321,13 @@ func (j *judge) inspect(ctx context.Context, files []diffstat.File) ([]Finding, 
 	}
 	var found []Finding
 	err := j.Repo.Blobs(ctx, blobs, func(i int, data io.Reader, size int64) error {
+		if files[i].NewMode == modeSymlink {
+			target, err := io.ReadAll(io.LimitReader(data, 4096))
+			if leadsOut(files[i].Path, string(target)) {
+				found = append(found, Finding{Path: files[i].Path, Rule: "link", Message: fmt.Sprintf("a link that leads out of the tree, to %q", target)})
+			}
+			return err
+		}
 		if size > maxFile {
 			found = append(found, Finding{Path: files[i].Path, Rule: "too large",
 				Message: fmt.Sprintf("%.1f MB: files over %d MB stay in the history for ever", float64(size)/(1<<20), maxFile>>20)})
@@ -319,6 +343,15 @@ func (j *judge) inspect(ctx context.Context, files []diffstat.File) ([]Finding, 
 		return nil, fmt.Errorf("look into the changed files: %w", err)
 	}
 	return found, nil
+}
+
+// leadsOut reports whether a link at p leads to a place that no tree can hold.
+func leadsOut(p, target string) bool {
+	if strings.HasPrefix(target, "/") {
+		return true
+	}
+	at := path.Join(path.Dir(p), target)
+	return at == ".." || strings.HasPrefix(at, "../") || at == ".git" || strings.HasPrefix(at, ".git/")
 }
 
 var (

@@ -32,6 +32,9 @@ const (
 // Version is that of the object's form. Keys may be added, never renamed.
 const Version = 1
 
+// Variable is the environment variable that names the kind of event to its command.
+const Variable = "RALPH_EVENT"
+
 // Limit is how long one command may take; a review may take as long as an attempt.
 const Limit = time.Minute
 
@@ -165,7 +168,7 @@ func (p Place) call(ctx context.Context, c config.Command, e Event, limit time.D
 	if _, err := files[0].Seek(0, io.SeekStart); err != nil {
 		return "", "", fmt.Errorf("write the event: %w", err)
 	}
-	command := run.Command{Args: c.Args, Dir: p.Dir, Env: run.Environment(p.Environ), Stdin: files[0], Stdout: files[1], Stderr: files[2],
+	command := run.Command{Args: c.Args, Dir: p.Dir, Env: run.Environment(p.Environ, Variable+"="+e.Kind), Stdin: files[0], Stdout: files[1], Stderr: files[2],
 		Timeout: limit, ID: fmt.Sprintf("on-%d-%d", os.Getpid(), e.At.UnixNano())}
 	ended, err := command.Run(ctx)
 	if err != nil {

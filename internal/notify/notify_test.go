@@ -54,7 +54,7 @@ func TestTell(t *testing.T) {
 	if real, _ := filepath.EvalSymlinks(p.Dir); strings.TrimSpace(read("pwd")) != real {
 		t.Errorf("it ran in %q", read("pwd"))
 	}
-	if env := read("env"); strings.Contains(env, "GIT_") || !strings.Contains(env, "NO_COLOR=1") {
+	if env := read("env"); strings.Contains(env, "GIT_") || !strings.Contains(env, "NO_COLOR=1") || !strings.Contains(env, "RALPH_EVENT=blocked\n") {
 		t.Errorf("its environment:\n%s", env)
 	}
 	if left, _ := filepath.Glob(filepath.Join(p.Dir, "ralph-on-*")); len(left) > 0 {

@@ -48,99 +48,109 @@ func lacks(t *testing.T, file string, tree files, names ...string) string {
 	return strings.Join(missing, " ")
 }
 
+// exportCases are modules, with the names of a and b that they do not export.
+var exportCases = map[string]string{
+	// Declarations.
+	"export function a() {}\nexport async function* b() {}": "",
+	"export class a {}\nexport abstract class b {}":         "",
+	"export const a = 1, b = (x) => { return x }":           "",
+	"export const a = 1\nexport let b = 2":                  "",
+	"export const { a, c: b = 2, ...d } = make()":           "",
+	"export const [a, { b }] = make()":                      "",
+	"export const { a: { b }, ...a } = make()":              "",
+	"export const { a: c, b: [d] } = make()":                "a b",
+	"export const a: Map<string, b> = new Map()":            "b",
+	"export enum a {}\nexport const enum b {}":              "",
+	"export default function a() {}\nexport { a as b }":     "a",
+	"function a() {}\nconst b = () => 1\nexport { a, b }":   "",
+	"export { a, b }\nfunction a() {}\nvar b = 1":           "",
+	"function a() {}\nexport { a as 'b' }":                  "a",
+	"export { a, b }":                                       "a b",
+	"function a() {}\nfunction b() {}":                      "a b",
+	"const x = { a: 1, b: 2 }\nexport default x":            "a b",
+
+	// Comments, strings, templates, regular expressions and JSX text are no code.
+	"// export function a() {}\n/* export const b = 1 */":                     "a b",
+	"/*\nexport const a = 1\n*/\nexport const b = 'export const a'":           "a",
+	"`\nexport const a = 1\n`\nexport const b = /export const a = 1/":         "a",
+	"const x = <p>\nexport const a = 1;\n</p>\nexport const b = 2":            "a",
+	"const x = `${() => {\nexport const a = 1 }}`; export function b() {}":    "a",
+	"if (x) {\n  exports.a = 1\n}\nfunction f() { exports.b = 2 }":            "a b",
+	"export function b() {} // export function a() {}":                        "a",
+	"const s = \"\\\"; export function a() {} //\"\nexport function b() {}\n": "a",
+
+	// Types are no values.
+	"export type a = string\nexport interface b {}":                          "a b",
+	"type a = {}\ninterface b {}\nexport { a, b }":                           "a b",
+	"export type { a, b } from './other'":                                    "a b",
+	"export { type a, b } from './other'":                                    "a",
+	"export { type, b } from './other'\nexport { type as a } from './other'": "a",
+	"import type { a } from './other'\nexport { a }\nexport const b = 1":     "a",
+	"import { type a, b } from './other'\nexport { a, b }":                   "a",
+	"export declare function a(): void\nexport function b() {}":              "a",
+	"declare const a: number, c: string\nexport { a }\nexport class b {}":    "a",
+	"declare module 'x' {\n export function a(): void\n}\nexport let b = 1":  "a",
+	"export type * from './other'\n":                                         "a b",
+	"export type F<T> = { a: T; b(): void }":                                 "a b",
+	"export { a, b } from './types'":                                         "a b",
+	"import { a, b } from './types'\nexport { a, b }":                        "a b",
+
+	// Re-exports.
+	"export { a, b } from './other'":                                           "",
+	"export { x as a, default as b } from './other'":                           "a",
+	"export * from './other'":                                                  "",
+	"export * from './other.js'":                                               "",
+	"export * from './folder'":                                                 "b",
+	"export * from './nowhere'":                                                "a b",
+	"export * from './loop'":                                                   "b",
+	"export * from 'some-package'":                                             "a b",
+	"export { a, b } from '@acme/test-kit'":                                    "",
+	"import { a, b as c } from './other'\nexport { a, c as b }":                "",
+	"import b, { a } from './other'\nexport { a, b }":                          "",
+	"import * as a from './other'\nexport { a }\nexport * as b from './other'": "",
+	"export { a } from './types'; export { b } from './other'":                 "a",
+
+	// CommonJS.
+	"module.exports = { a, b: 1 }\nfunction a() {}":                                    "",
+	"module.exports = { a() {}, async b() {} }":                                        "",
+	"module.exports = { 'a': 1, get b() { return 1 } }":                                "",
+	"module.exports = { a: undefined, ...c }":                                          "a b",
+	"module.exports = { ...require('./other'), c: 1 }":                                 "",
+	"module.exports = require('./other')":                                              "",
+	"exports.a = () => 1\nmodule.exports.b = 2":                                        "",
+	"exports.a = exports.b = void 0;":                                                  "a b",
+	"exports.a = exports.b = 1;":                                                       "",
+	"x.exports.a = 1; exports.b = 1":                                                   "a",
+	"function a() {}\nvar b = 1\nconst api = { a, b }\nmodule.exports = api":           "",
+	"Object.defineProperty(exports, 'a', { get: f })\nexports.b = 1":                   "",
+	"// module.exports = { a }\nmodule.exports = {\n  // a,\n  b,\n}; function b() {}": "a",
+	"const a = 1, b = 2\nexport = { a, b }":                                            "",
+	"const { a } = require('./other')\nmodule.exports = { a, b: a }":                   "",
+
+	"":                     "a b",
+	"export":               "a b",
+	"export {":             "a b",
+	"export const {a, b":   "a b",
+	"module.exports = {a,": "a b",
+}
+
+// cutShort are those that no compiler takes.
+var cutShort = []string{"", "export", "export {", "export const {a, b", "module.exports = {a,"}
+
+// exportTree is what such a module lies in.
+func exportTree(main, src string) files {
+	return files{
+		main:                   src,
+		"test/other.ts":        "export const a = 1\nexport default function b() {}\nexport { b }",
+		"test/types.ts":        "export type a = 1\ninterface b {}\nexport type { b }",
+		"test/loop.ts":         "export * from './h'\nexport * from './loop'\nexport const a = 1",
+		"test/folder/index.ts": "export * from '../loop'",
+	}
+}
+
 func TestJavaScriptExports(t *testing.T) {
-	for src, want := range map[string]string{
-		// Declarations.
-		"export function a() {}\nexport async function* b() {}": "",
-		"export class a {}\nexport abstract class b {}":         "",
-		"export const a = 1, b = (x) => { return x }":           "",
-		"export const a = 1\nexport let b = 2":                  "",
-		"export const { a, c: b = 2, ...d } = make()":           "",
-		"export const [a, { b }] = make()":                      "",
-		"export const { a: { b }, ...a } = make()":              "",
-		"export const { a: c, b: [d] } = make()":                "a b",
-		"export const a: Map<string, b> = new Map()":            "b",
-		"export enum a {}\nexport const enum b {}":              "",
-		"export default function a() {}\nexport { a as b }":     "a",
-		"function a() {}\nconst b = () => 1\nexport { a, b }":   "",
-		"export { a, b }\nfunction a() {}\nvar b = 1":           "",
-		"function a() {}\nexport { a as 'b' }":                  "a",
-		"export { a, b }":                                       "a b",
-		"function a() {}\nfunction b() {}":                      "a b",
-		"const x = { a: 1, b: 2 }\nexport default x":            "a b",
-
-		// Comments, strings, templates, regular expressions and JSX text are no code.
-		"// export function a() {}\n/* export const b = 1 */":                     "a b",
-		"/*\nexport const a = 1\n*/\nexport const b = 'export const a'":           "a",
-		"`\nexport const a = 1\n`\nexport const b = /export const a = 1/":         "a",
-		"const x = <p>\nexport const a = 1;\n</p>\nexport const b = 2":            "a",
-		"const x = `${() => {\nexport const a = 1 }}`; export function b() {}":    "a",
-		"if (x) {\n  exports.a = 1\n}\nfunction f() { exports.b = 2 }":            "a b",
-		"export function b() {} // export function a() {}":                        "a",
-		"const s = \"\\\"; export function a() {} //\"\nexport function b() {}\n": "a",
-
-		// Types are no values.
-		"export type a = string\nexport interface b {}":                          "a b",
-		"type a = {}\ninterface b {}\nexport { a, b }":                           "a b",
-		"export type { a, b } from './other'":                                    "a b",
-		"export { type a, b } from './other'":                                    "a",
-		"export { type, b } from './other'\nexport { type as a } from './other'": "a",
-		"import type { a } from './other'\nexport { a }\nexport const b = 1":     "a",
-		"import { type a, b } from './other'\nexport { a, b }":                   "a",
-		"export declare function a(): void\nexport function b() {}":              "a",
-		"declare const a: number, c: string\nexport { a }\nexport class b {}":    "a",
-		"declare module 'x' {\n export function a(): void\n}\nexport let b = 1":  "a",
-		"export type * from './other'\n":                                         "a b",
-		"export type F<T> = { a: T; b(): void }":                                 "a b",
-		"export { a, b } from './types'":                                         "a b",
-		"import { a, b } from './types'\nexport { a, b }":                        "a b",
-
-		// Re-exports.
-		"export { a, b } from './other'":                                           "",
-		"export { x as a, default as b } from './other'":                           "a",
-		"export * from './other'":                                                  "",
-		"export * from './other.js'":                                               "",
-		"export * from './folder'":                                                 "b",
-		"export * from './nowhere'":                                                "a b",
-		"export * from './loop'":                                                   "b",
-		"export * from 'some-package'":                                             "a b",
-		"export { a, b } from '@acme/test-kit'":                                    "",
-		"import { a, b as c } from './other'\nexport { a, c as b }":                "",
-		"import b, { a } from './other'\nexport { a, b }":                          "",
-		"import * as a from './other'\nexport { a }\nexport * as b from './other'": "",
-		"export { a } from './types'; export { b } from './other'":                 "a",
-
-		// CommonJS.
-		"module.exports = { a, b: 1 }\nfunction a() {}":                              "",
-		"module.exports = { a() {}, async b() {} }":                                  "",
-		"module.exports = { 'a': 1, get b() { return 1 } }":                          "",
-		"module.exports = { a: undefined, ...c }":                                    "a b",
-		"module.exports = { ...require('./other'), c: 1 }":                           "",
-		"module.exports = require('./other')":                                        "",
-		"exports.a = () => 1\nmodule.exports.b = 2":                                  "",
-		"exports.a = exports.b = void 0;":                                            "a b",
-		"exports.a = exports.b = 1;":                                                 "",
-		"x.exports.a = 1; exports.b = 1":                                             "a",
-		"const api = { a, b }\nfunction a() {}\nvar b = 1\nmodule.exports = api":     "",
-		"Object.defineProperty(exports, 'a', { get: f })\nexports.b = 1":             "",
-		"// module.exports = { a }\nmodule.exports = {\n  // a,\n  b,\n}; let b = 1": "a",
-		"const a = 1, b = 2\nexport = { a, b }":                                      "",
-		"const { a } = require('./other')\nmodule.exports = { a, b: a }":             "",
-
-		"":                     "a b",
-		"export":               "a b",
-		"export {":             "a b",
-		"export const {a, b":   "a b",
-		"module.exports = {a,": "a b",
-	} {
-		tree := files{
-			"test/h.tsx":           src,
-			"test/other.ts":        "export const a = 1\nexport default function b() {}\nexport { b }",
-			"test/types.ts":        "export type a = 1\ninterface b {}\nexport type { b }",
-			"test/loop.ts":         "export * from './h'\nexport * from './loop'\nexport const a = 1",
-			"test/folder/index.ts": "export * from '../loop'",
-		}
-		if got := lacks(t, "test/h.tsx", tree, "a", "b"); got != want {
+	for src, want := range exportCases {
+		if got := lacks(t, "test/h.tsx", exportTree("test/h.tsx", src), "a", "b"); got != want {
 			t.Errorf("%q lacks %q, want %q", src, got, want)
 		}
 	}

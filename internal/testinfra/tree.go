@@ -43,12 +43,27 @@ type gitTree struct {
 }
 
 func (t *gitTree) Present(paths []string) ([]string, error) {
-	var names []string
+	var names, folders []string
 	for _, p := range paths {
-		names = append(names, strings.TrimSuffix(p, "/")) // with the slash git lists what is inside
+		if folder, ok := strings.CutSuffix(p, "/"); ok {
+			folders = append(folders, folder) // with the slash git lists what is inside
+		} else {
+			names = append(names, p)
+		}
 	}
-	found, err := t.entries(names)
-	return only(paths, func(p string) bool { return found[p] }), err
+	found := map[string]bool{}
+	// One after the other: for a path inside a folder git leaves the folder itself out.
+	for _, list := range [][]string{names, folders} {
+		if len(list) == 0 {
+			continue
+		}
+		entries, err := t.entries(list)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(found, entries)
+	}
+	return only(paths, func(p string) bool { return found[p] }), nil
 }
 
 func (t *gitTree) List(dir string) ([]string, error) {
@@ -105,7 +120,7 @@ type folder string
 func (f folder) Present(paths []string) ([]string, error) {
 	return only(paths, func(p string) bool {
 		info, err := os.Lstat(filepath.Join(string(f), filepath.FromSlash(p)))
-		return err == nil && (info.IsDir() && strings.HasSuffix(p, "/") || info.Mode().IsRegular())
+		return err == nil && (strings.HasSuffix(p, "/") && info.IsDir() || !strings.HasSuffix(p, "/") && info.Mode().IsRegular())
 	}), nil
 }
 

@@ -15,10 +15,16 @@ test('createTestApp serves real requests until it is closed', async () => {
   await assert.rejects(app.request('/books'))
 })
 
+interface Db {
+  folder: string
+  file: string
+  open: boolean
+}
+
 const setup = {
-  open: (folder: string) => ({ folder, file: join(folder, 'data'), open: true }),
-  seed: (db: { file: string }) => writeFileSync(db.file, 'seed'),
-  close: (db: { open: boolean }) => {
+  open: (folder: string): Db => ({ folder, file: join(folder, 'data'), open: true }),
+  seed: (db: Db) => writeFileSync(db.file, 'seed'),
+  close: (db: Db) => {
     db.open = false
   },
 }
