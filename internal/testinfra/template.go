@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -87,7 +86,12 @@ func goPackage(dir string, tree Tree) (string, error) {
 			return file.Name.Name, nil
 		}
 	}
-	name := strings.ToLower(regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(path.Base(dir), ""))
+	name := strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
+			return c
+		}
+		return -1
+	}, strings.ToLower(path.Base(dir)))
 	if dir == "." || name == "" || name[0] <= '9' || token.IsKeyword(name) {
 		name = "apptest"
 	}
