@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -188,8 +189,7 @@ var (
 
 // declares reports whether a line that is no comment declares the name.
 func declares(src []byte, name string) bool {
-	// Of what a name may hold $ alone means something to an expression.
-	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + strings.ReplaceAll(name, "$", `\$`) + `($|[^\p{L}\p{N}_$])`)
+	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
 	for line := range strings.Lines(string(src)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "*") ||

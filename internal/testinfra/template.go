@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/config"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // The templates are programs that compile and have tests, so that what a project gets was run before.
@@ -86,12 +87,7 @@ func goPackage(dir string, tree Tree) (string, error) {
 			return file.Name.Name, nil
 		}
 	}
-	name := strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			return c
-		}
-		return -1
-	}, strings.ToLower(path.Base(dir)))
+	name := strings.ToLower(lazyregexp.New(`[^A-Za-z0-9]`).ReplaceAllString(path.Base(dir), ""))
 	if dir == "." || name == "" || name[0] <= '9' || token.IsKeyword(name) {
 		name = "apptest"
 	}
