@@ -144,6 +144,7 @@ type AttemptOutcome struct {
 	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, rate-limited, cut-off
 	Changed bool   `yaml:"changed"`          // it left work to judge
 	Digest  string `yaml:"digest,omitempty"` // what went wrong, where there is nothing to judge
+	Aside   bool   `yaml:"aside,omitempty"`  // a start put that aside; the next call for this attempt puts it back
 }
 
 // Limit is how long an agent cannot be asked.

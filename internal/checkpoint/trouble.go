@@ -59,7 +59,7 @@ func (c *Checkpoint) untilItRan(ctx context.Context, id string, try func() (*Att
 			return nil, &exit.Coded{Code: exit.Blocked, Hint: "mend it, decide about what is blocked, and start the loop again; its log is " + a.Log,
 				Err: fmt.Errorf("%s: the agent failed at once %d times in a row, at more than one requirement, so it is not their fault (%s)", id, c.p.AtOnce+1, a.cause())}
 		}
-		if err := c.recordAttempt(ctx, id, a); err != nil {
+		if err := c.recordAttempt(context.WithoutCancel(ctx), id, a); err != nil {
 			return nil, err
 		}
 		// What was left before the limit came may be whole: the gate says.

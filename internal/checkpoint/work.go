@@ -162,6 +162,9 @@ func (c *Checkpoint) mustBeAttempted(id string) (*Requirement, *Requirement, err
 	if r.Status != InProgress && r.Status != Retry {
 		return nil, nil, exit.Refuse(legal(r), "%s is %s: no attempt was made", id, r.Status)
 	}
+	if last := c.p.LastAttempt; last != nil && last.Req == id && last.Aside {
+		return nil, nil, exit.Refuse("'ralph-checkpoint attempt "+id+" -- COMMAND' puts it back, without calling COMMAND", "%s: the work of attempt %d is put aside", id, last.Number)
+	}
 	return r, r, nil
 }
 

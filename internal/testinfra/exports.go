@@ -189,7 +189,7 @@ var (
 
 // declares reports whether a line that is no comment declares the name.
 func declares(src []byte, name string) bool {
-	word := regexp.MustCompile(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
+	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
 	for line := range strings.Lines(string(src)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "*") ||
