@@ -72,7 +72,7 @@ func sample() *Verdict {
 		{Name: "L0", Result: Pass, Summary: "nothing protected is touched", Seconds: 0.012, Cached: true},
 		{Name: "L1b", Result: Pass, Summary: "57 of 103 added lines are tests (55.33 %)", Share: &Share{57, 103}, Notes: []string{"added lines left out: 3 configuration"}},
 		{Name: "L1", Result: Pass, Summary: "go vet ./...: no finding"},
-		{Name: "L2", Result: Fail, Summary: "1 failed, 212 passed", Counts: &Counts{212, 1, 0}, Advice: "mend what the change broke", Log: "/tmp/L2.log",
+		{Name: "L2", Result: Fail, Summary: "1 failed, 212 passed", Counts: &Counts{212, 1, 0, 0}, Advice: "mend what the change broke", Log: "/tmp/L2.log",
 			Findings: []Finding{{"a/a_test.go", 7, "regression", "regression: TestA: got 1,\nwant 2"}, {Path: "odd\nname", Rule: "x", Message: "m"}}, Dropped: 3},
 		{Name: "L3", Result: Pass, Summary: "8123 of 9410 covered (86.32 %)", Share: &Share{8123, 9410}},
 		{Name: "mocks", Result: NotApplicable, Summary: "nothing"},
