@@ -48,6 +48,7 @@ type judge struct {
 	plans    map[string]*plan    // by tree
 	copied   *snapshot.Copy
 	tested   map[string]*testRun // by tree
+	seen     map[string]string   // what programs and links are, see lookedAt
 	logs     map[string]bool     // logs begun in this run
 }
 
