@@ -168,7 +168,7 @@ func (b *bodies) weighRust(c *chain) weight {
 	case macro && (last.name == "panic" || last.name == "unreachable" || last.name == "bail"):
 		return hard
 	case head.called && len(c.links) == 1 && (rustAssertion.MatchString(head.name) || b.helpers[head.name]):
-		return b.unlessConstant(head)
+		return hard
 	}
 	for i, l := range c.links {
 		if i > 0 && l.called && rustUnwraps[l.name] {
