@@ -43,7 +43,7 @@ var queue = []attempt{
 	{req: "REQ-007", n: "3", fails: "L1b fail", cause: "30-drops-own-tests.patch",
 		says: "18 of 78 added lines are tests (23.07 %), 40 % wanted"},
 	{req: "REQ-005", n: "1", fails: "integrity fail", cause: "30-skips-existing-test.patch",
-		says: "internal/web/api_test.go:118: TestRemoveAnswersWithoutABody skips where it did not before"},
+		says: "internal/web/api_test.go:118: TestRemoveAnswersWithoutABody skips"},
 	{req: "REQ-005", n: "2"},
 	{req: "REQ-002", n: "1", fails: "L1b fail", lacks: "REQ-002/2/10-tests.patch",
 		says: "0 of 85 added lines are tests (0.00 %), 40 % wanted"},

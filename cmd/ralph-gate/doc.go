@@ -13,8 +13,9 @@
 // nothing. The project's tools run in an exported copy of that tree. Nothing in the index, the worktree or the stash
 // is written.
 //
-// The tree is measured against HEAD. With nothing staged, as in CI, HEAD itself is judged, against the place where it
-// left the target branch (origin/HEAD, origin/main, origin/master, main, master), else against its parent.
+// The tree is measured against HEAD; a merge in the making against all its sides, so that what one of them has is not
+// new. With nothing staged, as in CI, HEAD itself is judged, against the place where it left the target branch
+// (origin/HEAD, origin/main, origin/master, main, master), else against its parent.
 //
 // # Verbs
 //
@@ -52,8 +53,8 @@
 //
 // # Layers, in their order
 //
-//	L0         protected files, dependency and build folders, nested repositories, files over 5 MB, keys, .env;
-//	           holds a requirement's work back, and is a note on a person's commit
+//	L0         protected files, what the gate's commands name, dependency and build folders, nested repositories, links
+//	           out of the tree, files over 5 MB, keys, .env; holds a requirement's work back, a note on a person's commit
 //	L1b        test lines of all added lines of code: gate.test_ratio, 40 per cent
 //	mocks      test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why";
 //	           gate.mock_boundary: mocks of the project's own modules, databases, routers, template engines

@@ -7,6 +7,7 @@
 //	ralph-learn list [--all] [--format text|json]
 //	ralph-learn context [--req ID] [--max-tokens N]
 //	ralph-learn context --settings
+//	ralph-learn tokens FILE...
 //	ralph-learn promote ID
 //	ralph-learn why ID
 //	ralph-learn agents check
@@ -28,6 +29,8 @@
 //	list     the learnings in force: id, class, requirements, text
 //	context  what an attempt is told: permanent learnings within learn.permanent_max_tokens, pinned ones and security
 //	         rules first, then by relevance to the requirement; and the newest contextual ones
+//	tokens   the estimate of each file's tokens, a line each: four ASCII bytes or one other character; "-" is standard
+//	         input
 //	promote  make a learning permanent, and part of every prompt; an expired one too
 //	why      why a learning is permanent, contextual or history, and who reported it
 //	agents   AGENTS.md at the worktree's top, in which each requirement has a section of at most 12 lines:

@@ -19,6 +19,18 @@ var limits = lazyregexp.New(`(?i)` + strings.Join([]string{
 	`\b(status|code|http|error)\W{1,3}(code\W{1,3})?(429|529)\b`, `(?m:^\W{0,3}429\b)`, `\b429\b.{0,40}\b(rate|limit|quota)`,
 }, "|"))
 
+// outages are the words by which agents say that they do not reach their service, or that it does not work.
+var outages = lazyregexp.New(`(?i)` + strings.Join([]string{
+	`\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH)\b`, `\bgetaddrinfo\b`,
+	`\bwaiting for network\b`, `\bnetwork (is )?(unreachable|error)\b`, `\b(could not|failed to) (connect|resolve)\b`,
+	`\bname (or service not known|does not resolve)\b`, `\bname resolution\b`, `\bconnection (failed|refused|reset|error)\b`,
+	`\bfetch failed\b`, `\bservice (is )?(temporarily )?unavailable\b`, `\bbad gateway\b`, `\binternal server error\b`,
+	`\b(status|code|http)\W{1,3}(code\W{1,3})?(500|502|503|504)\b`,
+}, "|"))
+
+// CutOff reports whether the text of a failed run says that the agent could not reach its service.
+func CutOff(text string) bool { return outages.MatchString(text) }
+
 // Limited reports whether the text of a failed run says that the agent is over a limit for now. until is when it may be
 // asked again, seen from now; the zero time where the text does not say.
 func Limited(text string, now time.Time) (limited bool, until time.Time) {

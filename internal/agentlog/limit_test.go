@@ -55,6 +55,23 @@ func TestLimited(t *testing.T) {
 	}
 }
 
+func TestCutOff(t *testing.T) {
+	for _, text := range []string{
+		"Reconnecting... waiting for network (Connection failed: error sending request)", "getaddrinfo ENOTFOUND api.example.org",
+		"Error: connect ECONNREFUSED 127.0.0.1:1", "TypeError: fetch failed", "Temporary failure in name resolution",
+		"unexpected status 503 Service Unavailable", "failed to lookup address information: Name does not resolve",
+	} {
+		if !CutOff(text) {
+			t.Errorf("%q: the service was not reached", text)
+		}
+	}
+	for _, text := range []string{"", "unexpected status 401 Unauthorized", "503 files", "port 500 is free", "the test of the network fails"} {
+		if CutOff(text) {
+			t.Errorf("%q: that is no outage", text)
+		}
+	}
+}
+
 // Only the end of a log counts: an agent may have written much about limits before.
 func TestLastWords(t *testing.T) {
 	l := Log{Error: "status 401", Plain: "usage limit reached\na\nb\nc\nd\ne\n"}

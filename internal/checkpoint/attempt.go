@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"ralph-loop/internal/agentlog"
-	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
@@ -25,8 +24,9 @@ import (
 // Attempted is how one dispatch of an agent ended.
 type Attempted struct {
 	Number  int
-	Outcome string // ok, failed, timeout, crash, rate-limited, not-found
+	Outcome string // one of the outcomes
 	Changed bool   // there is work for the gate to judge
+	Again   bool   // it was made before an interruption, and its work is put back
 	Tokens  int
 	Guessed bool // the agent did not say what it used
 	Seconds float64
@@ -70,6 +70,9 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		}
 	}
 	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), folder)
+	if last := c.p.LastAttempt; last != nil && last.Aside && last.Req == id && last.Number == a.Number && !infra {
+		return c.putBackAttempt(ctx, last, dir)
+	}
 	if err := c.prepareAttempt(dir, prompt); err != nil {
 		return nil, err
 	}
@@ -120,6 +123,7 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	if err != nil {
 		return err
 	}
+	interrupted := watched.Err()
 	a.Log, a.Seconds = filepath.Join(dir, "agent.log"), ended.Duration.Seconds()
 	notes, err := g.putInOrder(after, a.Number)
 	if err != nil {
@@ -131,10 +135,11 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	if err := c.forgetGuard(); err != nil {
 		return err
 	}
-	if watched.Err() != nil {
+	if interrupted != nil {
 		return context.Cause(watched)
 	}
-	return c.weigh(watched, a, ended, command[0], dir)
+	// The agent is paid: what it left is recorded, whatever happens to us now.
+	return c.weigh(after, a, ended, command[0], dir)
 }
 
 // prepareAttempt makes the attempt's folder and stores the prompt in it.
@@ -287,7 +292,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	if err != nil {
 		return err
 	}
-	a.Changed = len(slices.DeleteFunc(paths, func(p string) bool { return p == agentsmd.Name })) > 0
+	a.Changed = len(withoutAgentsFile(paths)) > 0
 	if err := c.takeIndex(private); err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}

@@ -155,16 +155,17 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ended := c.endedAttempt(ctx, r, head)
 	// Somebody may have committed since: the tree to clean to is then that commit's.
 	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID)
 	if err != nil {
 		return err
 	}
-	if ref != "" {
-		c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", r.ID, ref)
+	if err := c.sayInterrupted(ctx, r.ID, ended, ref); err != nil {
+		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
-		p.Baseline, p.LastAttempt = head, nil
+		p.Baseline, p.LastAttempt = head, ended
 		return nil
 	})
 }

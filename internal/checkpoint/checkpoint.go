@@ -146,11 +146,15 @@ func (c *Checkpoint) stamp() time.Time { return c.now().UTC().Truncate(time.Seco
 func (c *Checkpoint) rebuildBlocks(p *Progress) error {
 	// A state blocked from upstream must not keep another one blocked: look at the own failures alone.
 	states := p.States()
+	held := c.graph.Held(states)
 	for _, r := range p.Requirements {
 		if r.Status != Pending && (r.Status != Blocked || len(r.BlockedBy) == 0) {
 			continue
 		}
-		chain := c.graph.BlockedBy(r.ID, states)
+		var chain []string
+		if held[r.ID] {
+			chain = c.graph.BlockedBy(r.ID, states)
+		}
 		switch {
 		case len(chain) > 0 && r.Status == Pending:
 			if err := c.set(r, AutoBlock); err != nil {

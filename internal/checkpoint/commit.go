@@ -211,6 +211,9 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			return err
 		}
 		c.noteDone(p, r)
+		if event == DecideManual {
+			return c.reopenRun(p)
+		}
 		return c.rebuildBlocks(p)
 	})
 }

@@ -113,10 +113,8 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.commit(ctx, id, base, tree, DecideManual); err != nil {
-		return err
-	}
-	return c.update(ctx, c.reopenRun)
+	_, err = c.commit(ctx, id, base, tree, DecideManual)
+	return err
 }
 
 // plan are the files in which the user says what is to be done, relative to the worktree's top.

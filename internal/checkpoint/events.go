@@ -67,8 +67,12 @@ func (c *Checkpoint) noteRegression(p *Progress, r *Requirement, attempt int, v 
 	if len(tests) == 0 {
 		return
 	}
+	what := "a test that passed before it"
+	if len(tests) > 1 {
+		what = fmt.Sprintf("%d tests that passed before it, first", len(tests))
+	}
 	c.note(p, notify.Event{Kind: notify.Regression, Req: r.ID, Attempt: attempt, Tests: tests[:min(len(tests), mostTests)],
-		Text: fmt.Sprintf("attempt %d at %s broke %d tests that passed before it, first %s", attempt, oneLine(r.ID), len(tests), tests[0])})
+		Text: fmt.Sprintf("attempt %d at %s broke %s: %s", attempt, oneLine(r.ID), what, tests[0])})
 }
 
 // endRun moves the run by an event after which it goes no further by itself, and notes that.

@@ -33,23 +33,28 @@ var infraEvents = map[string]struct {
 }
 
 // Infra records what was found of, or done for, the test infrastructure; for ready and fallback the gate must pass the
-// index. Said again of a requirement that is past it, it changes nothing.
+// index. Said again it changes nothing.
 func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
-	if _, ok := infraEvents[word]; !ok {
+	const couldNot = "its test infrastructure could not be made"
+	e, ok := infraEvents[word]
+	if !ok {
 		return exit.Misuse("known are check, existing, skipped, needed, ready, fallback, failed", "%q is unknown", word)
-	}
-	if word != "ready" && word != "fallback" {
-		return c.recordInfra(ctx, id, word, "", "its test infrastructure could not be made")
 	}
 	if c.p == nil {
 		return errNoRun()
 	}
-	r, _, err := c.current(c.p, id)
-	if err != nil {
-		return err
+	if c.replayed(id, e.event) {
+		return nil
 	}
-	if r.Status != InfraDispatch {
-		return c.recordInfra(ctx, id, word, r.Infra.Made, "") // refused, or said again
+	r, _, err := c.current(c.p, id)
+	switch {
+	case err != nil:
+		return err
+	case r.Status != InfraDispatch || word == "needed":
+		return c.recordInfra(ctx, id, word, "", couldNot)
+	case word == "failed":
+		_, err := c.giveUpInfra(ctx, id, couldNot)
+		return err
 	}
 	tree, err := c.repo.IndexTree(ctx)
 	if err != nil {
@@ -73,7 +78,7 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 		if err != nil {
 			return err
 		}
-		if e.status != "" && (r.Status == InProgress || r.Status == Retry) && (e.status == r.Infra.Status || word == "existing" || word == "skipped") {
+		if (word == "existing" || word == "skipped") && (r.Status == InProgress || r.Status == Retry) {
 			return nil
 		}
 		if err := c.set(r, e.event); err != nil {

@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
@@ -29,6 +31,47 @@ type savedFile struct {
 	Data   []byte
 	Mode   fs.FileMode
 	Unread bool
+}
+
+// Begun marks that a program which changes the state has begun; ended takes the mark away. Where a mark is there already
+// its program was killed, or a git of its was: the locks of git's that are not older than the mark are removed and named.
+// The run lock must be held.
+func (c *Checkpoint) Begun() (ended func(), err error) {
+	mark := filepath.Join(c.repo.StateDir(), "begun")
+	if _, err := os.Lstat(mark); err == nil {
+		for _, note := range c.dropLocks(mark) {
+			c.say("%s", note)
+		}
+		if err := os.Remove(mark); err != nil {
+			return nil, fmt.Errorf("mark the beginning: %w", err)
+		}
+	}
+	// It is the file's time that counts.
+	if err := os.WriteFile(mark, nil, 0o644); err != nil {
+		return nil, fmt.Errorf("mark the beginning: %w", err)
+	}
+	failpoint.Step("write begun")
+	return func() {
+		if c.locked() {
+			return
+		}
+		_ = os.Remove(mark)
+		failpoint.Step("remove begun")
+	}, nil
+}
+
+// locked reports whether one of the locks is there that git takes for what we ask of it.
+func (c *Checkpoint) locked() bool {
+	paths := []string{c.repo.Index, filepath.Join(c.repo.GitDir, "HEAD"), filepath.Join(c.repo.CommonDir, "packed-refs")}
+	if head, err := os.ReadFile(paths[1]); err == nil {
+		if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
+			paths = append(paths, filepath.Join(c.repo.CommonDir, filepath.FromSlash(ref)))
+		}
+	}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		_, err := os.Lstat(path + ".lock")
+		return err == nil
+	})
 }
 
 func (c *Checkpoint) guardPath() string { return filepath.Join(c.repo.StateDir(), "attempt.json") }

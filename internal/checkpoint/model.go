@@ -37,7 +37,7 @@ type Progress struct {
 	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
-	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over one of its service's limits
+	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over a limit of its service, or does not reach it
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
@@ -141,16 +141,18 @@ type Rollback struct {
 type AttemptOutcome struct {
 	Req     string `yaml:"req"`
 	Number  int    `yaml:"number"`           // of the attempt, from 1
-	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, rate-limited, not-found
+	Outcome string `yaml:"outcome"`          // ok, failed, timeout, crash, rate-limited, cut-off
 	Changed bool   `yaml:"changed"`          // it left work to judge
 	Digest  string `yaml:"digest,omitempty"` // what went wrong, where there is nothing to judge
+	Aside   bool   `yaml:"aside,omitempty"`  // a start put that aside; the next call for this attempt puts it back
 }
 
 // Limit is how long an agent cannot be asked.
 type Limit struct {
-	Times int       `yaml:"times"`           // in a row that it was over the limit
-	Until time.Time `yaml:"until,omitempty"` // when to ask again
-	Said  string    `yaml:"said"`            // in the agent's words
+	Times  int       `yaml:"times"`             // in a row that it could not work
+	Until  time.Time `yaml:"until,omitempty"`   // when to ask again
+	Said   string    `yaml:"said"`              // why, in the agent's words
+	CutOff bool      `yaml:"cut_off,omitempty"` // it did not reach its service; else that refused for now
 }
 
 // Find is the entry of a requirement, or nil.

@@ -171,7 +171,11 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times(skips), filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
 	if l := p.Limit; l != nil && p.open() {
-		fmt.Fprintf(w, "\nThe agent is over a limit until %s: %s\n", c.clock(l.Until), l.Said)
+		what := "is over a limit"
+		if l.CutOff {
+			what = "does not reach its service and waits"
+		}
+		fmt.Fprintf(w, "\nThe agent %s until %s: %s\n", what, c.clock(l.Until), l.Said)
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
 		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))

@@ -17,6 +17,7 @@ const (
 	OutcomeTimeout  = "timeout"
 	OutcomeCrash    = "crash"
 	OutcomeLimited  = "rate-limited"
+	OutcomeCutOff   = "cut-off" // it did not reach its service
 	OutcomeNotFound = "not-found"
 )
 
@@ -26,7 +27,7 @@ const (
 	soon      = 5 * time.Second  // an agent that fails within it did not begin to work
 	mostOnce  = 3                // failures at once, in a row, that may be the requirement's fault
 	maxPause  = 30 * time.Second // between failures at once
-	mostWaits = 10               // for limits, in a row
+	mostWaits = 10               // for limits or its service, in a row
 	maxWait   = 12 * time.Hour   // for one limit: longer than the usual windows, shorter than a surprise
 	firstWait = time.Minute      // where the agent does not say how long
 	usualWait = 30 * time.Minute // the longest of those
@@ -58,11 +59,11 @@ func (c *Checkpoint) untilItRan(ctx context.Context, id string, try func() (*Att
 			return nil, &exit.Coded{Code: exit.Blocked, Hint: "mend it, decide about what is blocked, and start the loop again; its log is " + a.Log,
 				Err: fmt.Errorf("%s: the agent failed at once %d times in a row, at more than one requirement, so it is not their fault (%s)", id, c.p.AtOnce+1, a.cause())}
 		}
-		if err := c.recordAttempt(ctx, id, a); err != nil {
+		if err := c.recordAttempt(context.WithoutCancel(ctx), id, a); err != nil {
 			return nil, err
 		}
 		// What was left before the limit came may be whole: the gate says.
-		if a.Outcome != OutcomeLimited || a.worked {
+		if a.Outcome != OutcomeCutOff && (a.Outcome != OutcomeLimited || a.worked) {
 			return a, nil
 		}
 	}
@@ -84,6 +85,9 @@ func (c *Checkpoint) explain(a *Attempted, ended run.Ended, log agentlog.Log) {
 	}
 	if limited, until := agentlog.Limited(log.LastWords(), c.now()); limited {
 		a.Outcome, a.until, a.words = OutcomeLimited, until, plain(log.LastWords())
+	} else if !a.worked && agentlog.CutOff(log.LastWords()) {
+		// One that left work was not cut off all the time: what it failed on may be the work's own.
+		a.Outcome, a.words = OutcomeCutOff, plain(log.LastWords())
 	}
 }
 
@@ -107,7 +111,7 @@ func (c *Checkpoint) noteTrouble(p *Progress, a *Attempted) {
 	} else {
 		p.AtOnce = 0
 	}
-	if a.Outcome != OutcomeLimited {
+	if a.Outcome != OutcomeLimited && a.Outcome != OutcomeCutOff {
 		p.Limit = nil
 		return
 	}
@@ -115,7 +119,7 @@ func (c *Checkpoint) noteTrouble(p *Progress, a *Attempted) {
 	if p.Limit != nil {
 		times += p.Limit.Times
 	}
-	p.Limit = &Limit{Times: times, Until: c.stamp().Add(untilNext(times, a.until, c.now())), Said: firstLine([]byte(a.words))}
+	p.Limit = &Limit{Times: times, Until: c.stamp().Add(untilNext(times, a.until, c.now())), Said: firstLine([]byte(a.words)), CutOff: a.Outcome == OutcomeCutOff}
 }
 
 // untilNext is how long to wait for a limit: as long as the agent says, and where it says nothing, or said the same
@@ -143,6 +147,14 @@ func (c *Checkpoint) pause(ctx context.Context, id string) error {
 	}
 	wait := l.Until.Sub(c.now())
 	at := c.clock(l.Until)
+	if l.CutOff && l.Times > mostWaits {
+		return exit.Fail("start the loop again when it does: it goes on from here",
+			"%s: the agent does not reach its service, %d times in a row: %q; nothing is charged", id, l.Times, l.Said)
+	}
+	if l.CutOff {
+		c.say("%s: the agent does not reach its service: %q; it is asked again at %s, and nothing is charged", id, l.Said, at)
+		return c.sleepUntil(ctx, l.Until)
+	}
 	if c.cfg.Agent.RateLimit == "stop" || wait > maxWait || l.Times > mostWaits {
 		return &exit.Coded{Code: exit.RateLimit, Hint: "start the loop again after that: it goes on from here",
 			Err: fmt.Errorf("%s: the agent is over a limit, probably until %s: %q; nothing is charged", id, at, l.Said)}

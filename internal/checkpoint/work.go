@@ -63,7 +63,7 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 // maxDigest is the longest digest that is kept, in bytes.
 const maxDigest = 4 << 10
 
-// Limited is what follows a failed attempt whose agent was over a limit: the same attempt, uncharged.
+// Limited is what follows a failed attempt whose agent could not be asked: the same attempt, uncharged.
 const Limited Status = "limited"
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
@@ -82,7 +82,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	if last == nil || last.Req != id {
 		return "", noAttempt(r)
 	}
-	if last.Outcome == OutcomeLimited {
+	if last.Outcome == OutcomeLimited || last.Outcome == OutcomeCutOff {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -161,6 +161,9 @@ func (c *Checkpoint) mustBeAttempted(id string) (*Requirement, *Requirement, err
 	}
 	if r.Status != InProgress && r.Status != Retry {
 		return nil, nil, exit.Refuse(legal(r), "%s is %s: no attempt was made", id, r.Status)
+	}
+	if last := c.p.LastAttempt; last != nil && last.Req == id && last.Aside {
+		return nil, nil, exit.Refuse("'ralph-checkpoint attempt "+id+" -- COMMAND' puts it back, without calling COMMAND", "%s: the work of attempt %d is put aside", id, last.Number)
 	}
 	return r, r, nil
 }

@@ -24,10 +24,14 @@ import (
 func TestBenchLoop(t *testing.T) {
 	b := newBench(t)
 	fmt.Printf("\n%s, git %s, %s/%s, %d cores; milliseconds an iteration, the least of the rounds\n\n", runtime.Version(), b.gitVersion(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	fmt.Println("| requirements | whole: wall, CPU | agent | tests | git: wall, CPU, calls | **ours: wall, CPU** | our programs: calls, as many empty ones | plain loop: whole, its git | first, last tenth: whole |")
+	fmt.Println("| requirements | whole: wall, CPU | agent | tests | git: wall, CPU, calls | **ours: wall, CPU** | our programs: calls, as many empty ones: wall, CPU | plain loop: whole, its git | first, last tenth: whole |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|")
 	var callers []string
-	for _, size := range []struct{ requirements, rounds int }{{10, 5}, {100, 2}, {1000, 1}} {
+	sizes := []struct{ requirements, rounds int }{{10, 5}, {100, 2}, {1000, 1}}
+	for _, size := range sizes {
+		if only := os.Getenv("BENCH_REQUIREMENTS"); only != "" && only != fmt.Sprint(size.requirements) {
+			continue
+		}
 		n, rounds := size.requirements, size.rounds
 		if testing.Short() {
 			n, rounds = min(n, 30), 1
@@ -51,7 +55,7 @@ func TestBenchLoop(t *testing.T) {
 		both := func(p phase) string { return per(p.wall) + ", " + per(p.cpu) }
 		calls := func(p phase) string { return fmt.Sprintf("%.1f", float64(p.calls)/float64(n)) }
 		fmt.Printf("| %d | %s | %s | %s | %s, %s | **%s** | %s, %s | %s, %s | %.0f, %.0f |\n", size.requirements, both(whole), per(parts["agent"].wall), per(parts["tests"].wall),
-			both(parts["git"]), calls(parts["git"]), both(ours), calls(parts["ralph"]), per(empty), per(plain.wall), per(plain.git), whole.first*1000, whole.last*1000)
+			both(parts["git"]), calls(parts["git"]), both(ours), calls(parts["ralph"]), both(empty), per(plain.wall), per(plain.git), whole.first*1000, whole.last*1000)
 		for name, p := range parts {
 			if strings.Contains(name, " ") {
 				callers = append(callers, fmt.Sprintf("| %s | %d | %s | %s |", name, size.requirements, calls(p), both(p)))
@@ -202,7 +206,7 @@ func main() {
 	}
 	verb := name
 	for i := 1; i < len(os.Args); i++ {
-		if os.Args[i] == "-c" || os.Args[i] == "--req" || os.Args[i] == "--digest" {
+		if os.Args[i] == "-c" || os.Args[i] == "--req" || os.Args[i] == "--digest" || os.Args[i] == "--verdict" {
 			i++
 		} else if !strings.HasPrefix(os.Args[i], "-") {
 			verb += " " + os.Args[i]
@@ -422,24 +426,24 @@ func (b *bench) plainLoop(requirements, iterations int) phase {
 	return p
 }
 
-// empties is how long that many starts of an empty program take.
-func (b *bench) empties(calls int) time.Duration {
+// empties is what that many starts of an empty program take.
+func (b *bench) empties(calls int) phase {
 	b.t.Helper()
 	const sample = 200
-	start := time.Now()
+	var usage syscall.Rusage
+	var p phase
+	path, start := filepath.Join(b.dir, "empty"), time.Now()
 	for range sample {
-		if err := syscallRun(filepath.Join(b.dir, "empty")); err != nil {
+		pid, err := syscall.ForkExec(path, []string{path}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
+		if err == nil {
+			_, err = syscall.Wait4(pid, nil, 0, &usage)
+		}
+		if err != nil {
 			b.t.Fatal(err)
 		}
+		p.cpu += time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 	}
-	return time.Since(start) * time.Duration(calls) / sample
-}
-
-func syscallRun(path string) error {
-	pid, err := syscall.ForkExec(path, []string{path}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
-	if err != nil {
-		return err
-	}
-	_, err = syscall.Wait4(pid, nil, 0, nil)
-	return err
+	p.wall = time.Since(start) * time.Duration(calls) / sample
+	p.cpu = p.cpu * time.Duration(calls) / sample
+	return p
 }

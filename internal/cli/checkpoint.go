@@ -120,6 +120,16 @@ func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) 
 	if release, err = c.HoldRun(begin); err != nil {
 		return nil, err
 	}
+	unlock := release
+	ended, err := c.Begun()
+	if err != nil {
+		unlock()
+		return nil, err
+	}
+	release = func() {
+		ended()
+		unlock()
+	}
 	if err := c.SettleKilled(ctx); err != nil {
 		release()
 		return nil, err
@@ -243,11 +253,14 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 	if err := v.keepStatus(cp); err != nil {
 		return err
 	}
-	estimated := ""
-	if a.Guessed {
-		estimated = ", estimated"
+	used := fmt.Sprintf("%d tokens", a.Tokens)
+	switch {
+	case a.Again:
+		used = "as it was before the interruption"
+	case a.Guessed:
+		used += ", estimated"
 	}
-	fmt.Fprintf(v.p.Stdout, "%-9s  %-5s  %-70s  %.2fs\n", "agent", a.Outcome, fmt.Sprintf("%d tokens%s", a.Tokens, estimated), a.Seconds)
+	fmt.Fprintf(v.p.Stdout, "%-9s  %-5s  %-70s  %.2fs\n", "agent", a.Outcome, used, a.Seconds)
 	if a.Changed {
 		return nil
 	}

@@ -39,8 +39,9 @@ type Process struct {
 	Dir            string   // absolute working directory
 	Now            func() time.Time
 
-	terminal            bool // stdout is one
-	operandsAfterDashes int  // how many arguments followed the command line's first "--"; -1 without one
+	terminal            bool        // stdout is one
+	found               *foundState // what progress gave
+	operandsAfterDashes int         // how many arguments followed the command line's first "--"; -1 without one
 }
 
 // ThisProcess is the process that we run in.
@@ -75,6 +76,9 @@ func (p *Process) abs(path string) string {
 // comment as Go source: it is the help text.
 func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	checkpoint.KeepLockPrivate()
+	if p.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400) // we live for milliseconds: to collect garbage every few megabytes costs more than it frees
+	}
 	out := bufio.NewWriter(p.Stdout)
 	// A Go panic would exit with 2, which means "usage" here.
 	defer func() {

@@ -90,7 +90,8 @@ func refuseOptions(c *urfave.Context, names ...string) error {
 type gateQuestion struct {
 	repo        *git.Repo
 	trees       gate.Trees
-	requirement *spec.Requirement
+	id          string            // of the requirement that is named, or in work
+	requirement *spec.Requirement // the one that is named; the one in work only for the verb that judges
 	config      *config.Config
 	done        []string       // requirements that the checkpoint calls done; nil: there is none
 	touched     []gate.Touched // earlier requirements that the report of the work in progress names
@@ -116,28 +117,30 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		}
 	}
 	q.done = done
-	id := option(c, "req")
-	if id == "" {
-		id = working
+	named := option(c, "req")
+	if q.id = named; named == "" {
+		q.id = working
 	}
-	usual := base == "" && id == ""
+	usual := base == "" && q.id == ""
 	if usual {
 		var ok bool
 		if q.trees, q.config, ok = gate.Recall(repo, hook); ok {
 			return q, nil
 		}
 	}
-	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || option(c, "req") != ""); err != nil {
+	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || named != ""); err != nil {
 		return nil, err
 	}
-	if id != "" {
+	if q.id != "" {
 		q.touched = touchedEarlier(repo)
-		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, id); err != nil {
+	}
+	if named != "" {
+		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, named); err != nil {
 			return nil, err
 		}
 	}
 	from := q.trees.Tree
-	if q.requirement != nil {
+	if q.id != "" {
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 		q.trees.Others = nil
 	}

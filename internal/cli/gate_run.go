@@ -39,6 +39,9 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 	ctx, stop := run.WithParent(c.Context)
 	defer stop()
 	q, err := g.ask(ctx, c, hook)
+	if err == nil && q.id != "" && q.requirement == nil {
+		q.requirement, err = g.requirement(ctx, q.repo, q.trees.Base, q.id)
+	}
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,7 @@ func Learn(p *Process, doc string, args []string) int {
 				&urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}}},
 			{Name: "context", Usage: "what the next attempt is told", Action: l.context, Flags: []urfave.Flag{req(), most(),
 				&urfave.BoolFlag{Name: "settings", Usage: "what ralph.yaml says of the prompt"}}},
+			{Name: "tokens", Usage: "how many tokens files have", Action: l.tokens},
 			{Name: "promote", Usage: "make a learning permanent", Action: l.promote},
 			{Name: "why", Usage: "why a learning is where it is", Action: l.why},
 			{Name: "agents", Usage: "the sections of AGENTS.md", Action: l.noAgents, Subcommands: []*urfave.Command{
@@ -135,7 +136,7 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 	if _, err := place.requirement(c.Context, c.String("req")); err != nil {
 		return err
 	}
-	report, data, err := place.report(c.Context, append(operands, "")[0])
+	report, data, err := place.report(c.Context, append(operands, "")[0], place.warn)
 	if err != nil {
 		if errors.Is(err, errNoReport) && len(operands) == 1 {
 			return exit.Fail("name the file that the agent wrote", "%q does not exist", operands[0])
@@ -293,6 +294,22 @@ func (l *learnProgram) context(c *urfave.Context) error {
 	}
 	_, err = io.WriteString(l.Stdout, chosen.Text(".sprint-state/ralph-loop/"+pageFile))
 	return err
+}
+
+// tokens prints the estimate of each file's tokens, a line each.
+func (l *learnProgram) tokens(c *urfave.Context) error {
+	names, err := l.operands(c, "ralph-learn tokens FILE...", 1, -1)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		data, err := l.readInput(c.Context, name, 1<<30)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(l.Stdout, spec.Tokens(string(data)))
+	}
+	return nil
 }
 
 // settings prints what scripts/ralph-prompt must know, KEY=VALUE a line.

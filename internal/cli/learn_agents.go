@@ -161,12 +161,20 @@ func (l *learnPlace) learnedBy(ctx context.Context, id string) ([]string, error)
 // reportedBy is the addition of the report in its usual place, and those of its learnings that would be permanent if
 // the requirement were done now.
 func (l *learnPlace) reportedBy(ctx context.Context, id string) (addition string, learned []string, err error) {
-	report, data, err := l.report(ctx, "")
+	progress, err := l.p.progress(l.repo)
+	if err != nil {
+		return "", nil, err
+	}
+	warn := l.warn
+	if progress != nil && progress.Working() == id {
+		warn = func(string, ...any) {} // ingest says it when the requirement is done: once is enough
+	}
+	report, data, err := l.report(ctx, "", warn)
 	if err != nil {
 		if l.config.Agent.RequireReport {
 			return "", nil, exit.Refuse("agent.require_report asks for one", "%w", err)
 		}
-		l.p.warn(learnName, "%v: %s gets no section", err, id)
+		warn("%v: %s gets no section", err, id)
 		return "", nil, nil
 	}
 	w, err := l.windows()

@@ -21,7 +21,7 @@ import (
 
 // windows reads the learnings that are in force: the run's, or those of the file that serves until there is one.
 func (l *learnPlace) windows() (*learn.Windows, error) {
-	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	progress, err := l.p.progress(l.repo)
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,7 @@ func (l *learnPlace) updateWindows(ctx context.Context, ingested string, change 
 // source says whose report is taken in: in a run, the attempt that the requirement was done with.
 func (l *learnPlace) source(id string, content []byte) (learn.Source, error) {
 	from := learn.Source{Req: id, Content: content}
-	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	progress, err := l.p.progress(l.repo)
 	if err != nil || progress == nil {
 		return from, err
 	}
@@ -129,7 +129,7 @@ func (l *learnPlace) refuseAgent() error {
 	if attempt == "" {
 		return nil
 	}
-	progress, err := checkpoint.NewStore(l.repo, l.p.Now).Load()
+	progress, err := l.p.progress(l.repo)
 	if err != nil {
 		return err
 	}
@@ -171,8 +171,8 @@ func (l *learnPlace) change(ctx context.Context, ingested string, do func(w *lea
 var errNoReport = errors.New("there is no report")
 
 // report reads an agent's report: the named one, "-" for standard input, or "" for the usual place. Whatever is wrong
-// with it is an error that a caller may turn into a warning: it is an agent's text.
-func (l *learnPlace) report(ctx context.Context, name string) (report *learn.Report, data []byte, err error) {
+// with it is an error that a caller may turn into a warning: it is an agent's text. What is merely odd goes to warn.
+func (l *learnPlace) report(ctx context.Context, name string, warn func(format string, args ...any)) (report *learn.Report, data []byte, err error) {
 	switch {
 	case name == "-":
 		data, err = l.p.readInput(ctx, name, learn.MaxReport)
@@ -196,13 +196,16 @@ func (l *learnPlace) report(ctx context.Context, name string) (report *learn.Rep
 	}
 	report, warnings, err := learn.ParseReport(data)
 	for _, w := range warnings {
-		l.p.warn(learnName, "report: %s", w)
+		warn("report: %s", w)
 	}
 	if err != nil {
 		return nil, data, fmt.Errorf("the report cannot be used: %w", err)
 	}
 	return report, data, nil
 }
+
+// warn writes a warning to stderr.
+func (l *learnPlace) warn(format string, args ...any) { l.p.warn(learnName, format, args...) }
 
 // unknownLearning is the answer to an id that no learning has.
 func unknownLearning(id string) error {

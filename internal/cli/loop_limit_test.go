@@ -15,15 +15,21 @@ import (
 // A loop that waits for a limit is interrupted like any other, also when its driver alone is killed; the next start asks
 // the agent at once, for the same attempt.
 func TestWaitForALimitIsInterrupted(t *testing.T) {
-	const limited = `cat >/dev/null; echo $PPID >"$HOME/pids"; echo 'usage limit reached, try again in 2 hours'; exit 1`
+	const limit, outage = "usage limit reached, try again in 2 hours", "TypeError: fetch failed"
 	for name, c := range map[string]struct {
-		signal syscall.Signal
-		code   int
-	}{"SIGINT": {syscall.SIGINT, 130}, "SIGTERM": {syscall.SIGTERM, 143}, "SIGKILL": {syscall.SIGKILL, -1}} {
+		says, shown string
+		signal      syscall.Signal
+		code        int
+	}{
+		"SIGINT":          {limit, "The agent is over a limit until ", syscall.SIGINT, 130},
+		"SIGTERM":         {limit, "The agent is over a limit until ", syscall.SIGTERM, 143},
+		"SIGKILL":         {limit, "The agent is over a limit until ", syscall.SIGKILL, -1},
+		"without network": {outage, "The agent does not reach its service and waits until ", syscall.SIGINT, 130},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
-			cmd, out := w.loop("--agent", "command", "--", "sh", "-c", limited)
+			cmd, out := w.loop("--agent", "command", "--", "sh", "-c", `cat >/dev/null; echo $PPID >"$HOME/pids"; echo "$0"; exit 1`, c.says)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -32,11 +38,11 @@ func TestWaitForALimitIsInterrupted(t *testing.T) {
 				status := exec.Command("ralph-checkpoint", "status")
 				status.Dir, status.Env = w.dir, w.environ
 				text, _ := status.Output()
-				if strings.Contains(string(text), "The agent is over a limit until ") {
+				if strings.Contains(string(text), c.shown) {
 					break
 				}
 				if time.Now().After(deadline) {
-					t.Fatalf("no limit is waited for:\n%s", text)
+					t.Fatalf("it does not wait:\n%s", text)
 				}
 			}
 			if err := cmd.Process.Signal(c.signal); err != nil {

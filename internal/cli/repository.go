@@ -25,6 +25,22 @@ type project struct {
 	spec  string // path of the specification, relative to the worktree's top
 }
 
+// progress is the state as this program found it at its start. Who changes the state reads it anew, under its lock.
+func (p *Process) progress(repo *git.Repo) (*checkpoint.Progress, error) {
+	if p.found == nil || p.found.repo != repo {
+		progress, err := checkpoint.NewStore(repo, p.Now).Load()
+		p.found = &foundState{repo, progress, err}
+	}
+	return p.found.progress, p.found.err
+}
+
+// foundState is what progress gave.
+type foundState struct {
+	repo     *git.Repo
+	progress *checkpoint.Progress
+	err      error
+}
+
 // openProject reads configuration and specification of the repository we stand in.
 func (p *Process) openProject(ctx context.Context, repo *git.Repo) (*project, error) {
 	cfg, err := p.readConfig(ctx, repo)
@@ -64,7 +80,7 @@ func (p *Process) readConfig(ctx context.Context, repo *git.Repo) (*config.Confi
 
 func (p *Process) configFile(ctx context.Context, repo *git.Repo) (*config.Config, error) {
 	// A damaged state is reported by whoever needs the state.
-	if progress, err := checkpoint.NewStore(repo, p.Now).Load(); err == nil && progress != nil && progress.Working() != "" {
+	if progress, err := p.progress(repo); err == nil && progress != nil && progress.Working() != "" {
 		return gate.ReadConfig(ctx, repo, progress.Baseline, progress.Baseline)
 	}
 	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
@@ -118,7 +134,7 @@ func (p *Process) states(repo *git.Repo, s *spec.Spec) (order.States, error) {
 	if repo == nil {
 		return states, nil
 	}
-	progress, err := checkpoint.NewStore(repo, p.Now).Load()
+	progress, err := p.progress(repo)
 	if err != nil || progress == nil {
 		return states, err
 	}
@@ -133,7 +149,7 @@ func (p *Process) states(repo *git.Repo, s *spec.Spec) (order.States, error) {
 // inProgress is the requirement that the checkpoint has in work, and its baseline if that is still below HEAD; without
 // one both are empty. done are the requirements that the checkpoint calls done, nil where there is no checkpoint.
 func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (base, id string, done []string, err error) {
-	progress, err := checkpoint.NewStore(repo, p.Now).Load()
+	progress, err := p.progress(repo)
 	if err != nil || progress == nil {
 		return "", "", nil, err
 	}

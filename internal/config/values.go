@@ -3,12 +3,13 @@ package config
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"gopkg.in/yaml.v3"
+
+	"ralph-loop/internal/lazyregexp"
 )
 
 // Duration is a time span written as in 300s, 15m, 1h30m; a bare 0 is none.
@@ -115,7 +116,7 @@ func (e *Exports) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-var identifier = regexp.MustCompile(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
+var identifier = lazyregexp.New(`^[\p{L}_$][\p{L}\p{N}_$]*$`)
 
 // Command is one command of the project's: a program with its arguments as a list, or a line for sh.
 type Command struct {

@@ -145,3 +145,12 @@ func TestTablesAreSound(t *testing.T) {
 		t.Errorf("%d names in the lists, %d apart: one stands twice", names, len(others))
 	}
 }
+
+func TestNamedFilesAreTests(t *testing.T) {
+	c := &Classifier{TestFiles: []string{"src/kit.ts", "ignored/kit.ts"}, IgnoreGlobs: []string{"ignored/"}}
+	for path, want := range map[string]Class{"src/kit.ts": Test, "src/kit.tsx": Implementation, "lib/src/kit.ts": Implementation, "ignored/kit.ts": Other} {
+		if got, _ := c.ByName(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}

@@ -38,7 +38,7 @@ func TestBenchGate(t *testing.T) {
 		"PATH": filepath.Join(b.dir, "bin") + ":" + os.Getenv("PATH")} {
 		t.Setenv(key, value)
 	}
-	b.run("../..", "go", "build", "-trimpath", "-o", filepath.Join(b.dir, "bin", "ralph-gate"), "./cmd/ralph-gate")
+	b.run("../..", "go", "build", "-trimpath", "-tags", "urfave_cli_no_docs", "-o", filepath.Join(b.dir, "bin", "ralph-gate"), "./cmd/ralph-gate")
 	fmt.Printf("%s %s/%s, %d cores, %s; medians of interleaved runs. %s.\n\n", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(),
 		strings.TrimSpace(b.run(".", "git", "version")), time.Now().Format("2006-01-02"))
 	b.commits()
@@ -98,16 +98,16 @@ var kinds = []struct {
 		b.run(repo, "lefthook", "install")
 	}},
 	{"prek", "prek", func(b *bench, repo string) {
-		b.write(repo+"/.pre-commit-config.yaml", nothing)
+		b.write(repo+"/.pre-commit-config.yaml", idleHook)
 		b.run(repo, "prek", "install")
 	}},
 	{"pre-commit", "pre-commit", func(b *bench, repo string) {
-		b.write(repo+"/.pre-commit-config.yaml", nothing)
+		b.write(repo+"/.pre-commit-config.yaml", idleHook)
 		b.run(repo, "pre-commit", "install")
 	}},
 }
 
-const nothing = `repos:
+const idleHook = `repos:
   - repo: local
     hooks:
       - {id: nothing, name: nothing, entry: "true", language: system, always_run: true, pass_filenames: false}
@@ -115,7 +115,7 @@ const nothing = `repos:
 
 // commits compares whole commits.
 func (b *bench) commits() {
-	fmt.Printf("| files | hook | git commit | over no hook | over sh -c true | CPU time | over sh -c true |\n|---|---|---|---|---|---|---|\n")
+	fmt.Printf("| files | hook | git commit, median | over sh -c true | fastest | over sh -c true | CPU time, median | over sh -c true |\n|---|---|---|---|---|---|---|---|\n")
 	for _, files := range []int{10, 20_000} {
 		var names, repos []string
 		for _, k := range kinds {
@@ -149,10 +149,10 @@ func (b *bench) commits() {
 				b.run(repo, "git", "reset", "-q", "--soft", "HEAD~")
 			}
 		}
-		none, raw, rawWork := median(took[0]), median(took[1]), median(worked[1])
+		raw, rawFastest, rawWork := median(took[1]), slices.Min(took[1]), median(worked[1])
 		for i, name := range names {
-			m, cpu := median(took[i]), median(worked[i])
-			fmt.Printf("| %d | %s | %s | %s | %s | %s | %s |\n", files, name, ms(m), ms(m-none), ms(m-raw), ms(cpu), ms(cpu-rawWork))
+			m, fastest, cpu := median(took[i]), slices.Min(took[i]), median(worked[i])
+			fmt.Printf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", files, name, ms(m), ms(m-raw), ms(fastest), ms(fastest-rawFastest), ms(cpu), ms(cpu-rawWork))
 			if over := m - raw; name == "ralph-gate, cached" && over > 10*time.Millisecond {
 				b.t.Errorf("%d files: %s over sh -c true", files, over)
 			}

@@ -239,7 +239,7 @@ func (j *judge) machine(commands ...[]string) []string {
 		for _, name := range programsOf(args) {
 			if !seen[name] {
 				seen[name] = true
-				out = append(out, identity(name, j.Repo.Top, j.Environ))
+				out = append(out, j.lookedAt("program "+name, func() string { return identity(name, j.Repo.Top, j.Environ) }))
 			}
 		}
 	}
@@ -251,9 +251,23 @@ func (j *judge) machine(commands ...[]string) []string {
 	}
 	slices.Sort(out)
 	for _, link := range j.Config.Gate.Link {
-		out = append(out, linkDigest(j.Repo.Top, link))
+		out = append(out, j.lookedAt("link "+link, func() string { return linkDigest(j.Repo.Top, link) }))
 	}
 	return out
+}
+
+// lookedAt is what look gives, looked at once until a tool is run, which may change anything: several layers ask for the
+// same, and node_modules may be large.
+func (j *judge) lookedAt(what string, look func() string) string {
+	text, ok := j.seen[what]
+	if !ok {
+		if j.seen == nil {
+			j.seen = map[string]string{}
+		}
+		text = look()
+		j.seen[what] = text
+	}
+	return text
 }
 
 // programsOf are the programs that a command surely runs: its first word, and the first word of a line for sh.

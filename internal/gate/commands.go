@@ -38,6 +38,7 @@ type ran struct {
 // answer gives an *errTool.
 func (j *judge) exec(ctx context.Context, s Step) (ran, error) {
 	out := ran{stdout: filepath.Join(j.scratch(), "stdout"), stderr: filepath.Join(j.scratch(), "stderr")}
+	j.seen = nil
 	if err := freshScratch(j.scratch()); err != nil {
 		return out, err
 	}

@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/format"
 	"go/parser"
 	"go/token"
-	"io"
 	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"ralph-loop/internal/source"
 )
 
 // goFile is one version of a Go source file as the counter walks over it.
@@ -95,11 +95,7 @@ func compiled(name string, src []byte) bool {
 			return false
 		}
 	}
-	rules := build.Default
-	rules.CgoEnabled = true
-	rules.OpenFile = func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(src)), nil }
-	ok, err := rules.MatchFile("/", path.Base(name))
-	return ok && err == nil
+	return source.BuiltByGo(name, src)
 }
 
 // isTest reports whether f is called by go test, or as a method of a suite.

@@ -92,7 +92,7 @@ func (j *judge) infra(ctx context.Context) (Layer, error) {
 	for _, m := range helper.Missing {
 		l.Findings = append(l.Findings, missing(place, helper, m))
 	}
-	more, err := j.ownHelpers(ctx, contract, helper, before, &l)
+	more, err := j.ownHelpers(ctx, contract, helper, before, place, &l)
 	if err != nil {
 		return Layer{}, err
 	}
@@ -124,23 +124,25 @@ func missing(place string, helper *testinfra.Helper, m testinfra.Lack) Finding {
 
 // ownHelpers looks through the files that the change touches: for definitions of an agreed name beside the helper, and,
 // where the change brings the helper, for a test of each name that is new.
-func (j *judge) ownHelpers(ctx context.Context, contract *testinfra.Contract, helper, before *testinfra.Helper, l *Layer) ([]Finding, error) {
+func (j *judge) ownHelpers(ctx context.Context, contract *testinfra.Contract, helper, before *testinfra.Helper, place string, l *Layer) ([]Finding, error) {
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
 		return isFile(f.NewMode) && f.Class != diffstat.Other && !slices.Contains(helper.Sources, f.Path)
 	})
 	if err != nil {
 		return nil, err
 	}
+	tests := classifier(j.Config, contract)
 	var found []Finding
 	for _, e := range contract.Exports {
 		tested := false
 		for _, f := range files {
-			tested = tested || bytes.Contains(f.After, []byte(e.Name))
+			class, _ := tests.ByName(f.Path)
+			tested = tested || class == diffstat.Test && bytes.Contains(f.After, []byte(e.Name))
 			line := testinfra.Defines(f.Path, f.After, e.Name)
 			if line == 0 || testinfra.Defines(f.Path, f.Before, e.Name) > 0 {
 				continue
 			}
-			finding := Finding{Path: f.Path, Line: line, Rule: "defined elsewhere", Message: fmt.Sprintf("%s is defined here; import it from %s", e.Name, git.Quote(helper.File))}
+			finding := Finding{Path: f.Path, Line: line, Rule: "defined elsewhere", Message: fmt.Sprintf("%s is defined here; import it from %s", e.Name, git.Quote(place))}
 			if j.Requirement != nil && glob.Any(j.Requirement.Allow, f.Path) {
 				l.Notes = append(l.Notes, finding.String()+" (allowed by the requirement)")
 				continue
@@ -149,7 +151,7 @@ func (j *judge) ownHelpers(ctx context.Context, contract *testinfra.Contract, he
 		}
 		isNew := slices.ContainsFunc(before.Missing, func(m testinfra.Lack) bool { return m.Name == e.Name })
 		if isNew && !tested && j.Requirement != nil && helper.Complete() {
-			found = append(found, Finding{Path: helper.File, Rule: "not tested", Message: e.Name + " is new, and no other changed file uses it: test it"})
+			found = append(found, Finding{Path: helper.File, Rule: "not tested", Message: e.Name + " is new, and no test that the change brings uses it"})
 		}
 	}
 	return found, nil

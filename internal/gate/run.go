@@ -56,6 +56,7 @@ type judge struct {
 	heldBack bool                // a layer before did not pass
 	second   bool                // work in the second copy
 	tested   map[string]*testRun // by tree
+	seen     map[string]string   // what programs and links are, see lookedAt
 	logs     map[string]bool     // logs begun in this run
 }
 

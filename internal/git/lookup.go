@@ -98,6 +98,44 @@ func (l *lookup) exchange(expression string) (o object, answered bool, err error
 	return o, err == nil, err
 }
 
+// blobs is Repo.Blobs through this process. served is false where it could not begin, or serves another caller.
+func (l *lookup) blobs(ctx context.Context, ids []string, each func(i int, data io.Reader, size int64) error) (served bool, err error) {
+	if !l.mu.TryLock() {
+		return false, nil
+	}
+	defer l.mu.Unlock()
+	if err := context.Cause(ctx); err != nil {
+		return true, err
+	}
+	if l.cmd == nil && l.start() != nil {
+		return false, nil
+	}
+	cmd := l.cmd
+	limited, cancel := context.WithTimeout(ctx, Limit)
+	defer cancel()
+	stop := context.AfterFunc(limited, func() { _ = run.EndSession(cmd) })
+	for i, id := range ids {
+		if _, err = io.WriteString(l.in, id+"\n"); err != nil {
+			break
+		}
+		err = readBlob(l.out, id, func(data io.Reader, size int64) error {
+			served = true
+			return each(i, data, size)
+		})
+		if err != nil {
+			break
+		}
+	}
+	if stop() && err == nil {
+		return true, nil
+	}
+	l.end()
+	if cause := context.Cause(ctx); cause != nil {
+		return true, cause
+	}
+	return served, err
+}
+
 func isHash(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }

@@ -39,12 +39,11 @@ type Hook struct {
 
 const mark = "# ralph-gate wrote this file, sha256 "
 
-// text is the hook as it is installed: under its first line stands the checksum of all others, so that every later
-// version knows what an earlier one wrote, and what somebody changed.
+// text is the hook as it is installed: its second line holds the checksum of all the others, so that every later version
+// knows what an earlier one wrote, and what somebody changed.
 func text() string {
 	first, rest, _ := strings.Cut(hooks.Script, "\n")
-	sum := sha256.Sum256([]byte(rest))
-	return first + "\n" + mark + hex.EncodeToString(sum[:]) + "\n" + rest
+	return first + "\n" + mark + checksum(hooks.Script) + "\n" + rest
 }
 
 // look tells what stands under a hook's name.
@@ -96,14 +95,19 @@ func stateOf(data string) State {
 	if data == text() || data == hooks.Script { // put there by hand
 		return Current
 	}
-	_, rest, _ := strings.Cut(data, "\n")
+	first, rest, _ := strings.Cut(data, "\n")
 	line, rest, _ := strings.Cut(rest, "\n")
 	want, ours := strings.CutPrefix(line, mark)
 	if !ours {
 		return Foreign
 	}
-	if sum := sha256.Sum256([]byte(rest)); hex.EncodeToString(sum[:]) != want {
+	if checksum(first+"\n"+rest) != want {
 		return Edited
 	}
 	return Older
+}
+
+func checksum(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:])
 }

@@ -265,7 +265,11 @@ func TestNextLeadsToTheEnd(t *testing.T) {
 				}
 				held := g.held(g.statuses(states))
 				for i, r := range g.spec.Requirements {
-					if chain := g.BlockedBy(r.ID, states); (held[i] >= 0) != (len(chain) > 0) {
+					chain := g.BlockedBy(r.ID, states)
+					if named := g.Held(states)[r.ID]; named != (len(chain) > 0) {
+						t.Fatalf("%s: held %v, blocked by %v", r.ID, named, chain)
+					}
+					if (held[i] >= 0) != (len(chain) > 0) {
 						t.Fatalf("%s: held by %d, chain %q", r.ID, held[i], chain)
 					}
 				}

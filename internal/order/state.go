@@ -139,3 +139,15 @@ func (g *Graph) met(i int32, statuses []spec.Status) bool {
 	}
 	return true
 }
+
+// Held are the unfinished requirements with a blocked one upstream: BlockedBy is not empty for them alone. It looks at
+// each dependency once, however many requirements there are.
+func (g *Graph) Held(states States) map[string]bool {
+	ids := map[string]bool{}
+	for i, by := range g.held(g.statuses(states)) {
+		if by >= 0 {
+			ids[g.id(int32(i))] = true
+		}
+	}
+	return ids
+}

@@ -152,3 +152,16 @@ func FuzzScan(f *testing.F) {
 		}
 	})
 }
+
+func TestBuiltByGo(t *testing.T) {
+	for name, want := range map[string]bool{"a.go": true, "a_test.go": true, "b/a_plan9.go": false} {
+		if BuiltByGo(name, []byte("package a\n")) != want {
+			t.Errorf("%s: want %v", name, want)
+		}
+	}
+	for constraint, want := range map[string]bool{"ignore": false, "never && linux": false, "cgo": true, "!never": true} {
+		if BuiltByGo("a.go", []byte("//go:build "+constraint+"\n\npackage a\n")) != want {
+			t.Errorf("%s: want %v", constraint, want)
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
 )
 
@@ -38,7 +39,7 @@ func (r *exportReader) exports(file, name string) (ok bool, why string, err erro
 	}
 	switch language {
 	case source.Go:
-		ok, why = goExports(src, name)
+		ok, why = goExports(file, src, name)
 	case source.Python:
 		ok = pythonDefines(file, src, name)
 	default:
@@ -105,11 +106,14 @@ func (r *exportReader) moduleExports(file, name string, seen map[string]bool) (o
 }
 
 // goExports reports whether a Go file has a function of that name, or a variable that may hold one, at its top level.
-func goExports(src []byte, name string) (ok bool, why string) {
+func goExports(place string, src []byte, name string) (ok bool, why string) {
 	file, err := parser.ParseFile(token.NewFileSet(), "", src, parser.SkipObjectResolution)
-	switch {
-	case err != nil:
+	if err != nil {
 		return false, "the file is not Go: " + err.Error()
+	}
+	switch {
+	case !source.BuiltByGo(place, src):
+		return false, "its name or its build constraint leaves it out"
 	case !token.IsExported(name):
 		return false, "Go exports no name that begins with a small letter"
 	}
@@ -175,17 +179,17 @@ func pythonDefines(file string, src []byte, name string) bool {
 }
 
 // declaring are the words by which languages without a reader here declare a function or a value.
-var declaring = regexp.MustCompile(`\b(def|defp|defmodule|defmacro|fn|fun|func|function|sub|proc|method|let|var|val|const|public|internal|protected|static|export|extern|override|open)\b`)
+var declaring = lazyregexp.New(`\b(def|defp|defmodule|defmacro|fn|fun|func|function|sub|proc|method|let|var|val|const|public|internal|protected|static|export|extern|override|open)\b`)
 
 // head is what follows a name in the head of a function; calling stands before a name that is used.
 var (
-	head    = regexp.MustCompile(`^\s*\([^)]*\)[^;]*\{`)
-	calling = regexp.MustCompile(`[=(,!?]|\b(return|if|while|for|switch|new|await|do|then|not|and|or)\b`)
+	head    = lazyregexp.New(`^\s*\([^)]*\)[^;]*\{`)
+	calling = lazyregexp.New(`[=(,!?]|\b(return|if|while|for|switch|new|await|do|then|not|and|or)\b`)
 )
 
 // declares reports whether a line that is no comment declares the name.
 func declares(src []byte, name string) bool {
-	word := regexp.MustCompile(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
+	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
 	for line := range strings.Lines(string(src)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "*") ||

@@ -48,6 +48,16 @@ func lacks(t *testing.T, file string, tree files, names ...string) string {
 	return strings.Join(missing, " ")
 }
 
+// lackEach holds each source, as that file alone, to the names that it does not export.
+func lackEach(t *testing.T, file string, names []string, cases map[string]string) {
+	t.Helper()
+	for src, want := range cases {
+		if got := lacks(t, file, files{file: src}, names...); got != want {
+			t.Errorf("%q lacks %q, want %q", src, got, want)
+		}
+	}
+}
+
 // exportCases are modules, with the names of a and b that they do not export.
 var exportCases = map[string]string{
 	// Declarations.
@@ -157,18 +167,15 @@ func TestJavaScriptExports(t *testing.T) {
 }
 
 func TestGoExports(t *testing.T) {
-	for src, want := range map[string]string{
-		"package p\nfunc A(t T) {}\nvar B = func() {}":         "",
-		"package p\n// func A() {}\nfunc (x X) B() {}":         "A B",
-		"package p\ntype A struct{}\nconst B = 1":              "A B",
-		"package p\nfunc A[T any]() {}\nvar (\n\tC, B = 1, 2)": "",
-		"package p\nfunc A(":                                   "A B",
-		"":                                                     "A B",
-	} {
-		if got := lacks(t, "x/h.go", files{"x/h.go": src}, "A", "B"); got != want {
-			t.Errorf("%q lacks %q, want %q", src, got, want)
-		}
-	}
+	lackEach(t, "x/h.go", []string{"A", "B"}, map[string]string{
+		"package p\nfunc A(t T) {}\nvar B = func() {}":             "",
+		"package p\n// func A() {}\nfunc (x X) B() {}":             "A B",
+		"package p\ntype A struct{}\nconst B = 1":                  "A B",
+		"package p\nfunc A[T any]() {}\nvar (\n\tC, B = 1, 2)":     "",
+		"//go:build ignore\n\npackage p\nfunc A() {}\nfunc B() {}": "A B",
+		"package p\nfunc A(":                                       "A B",
+		"":                                                         "A B",
+	})
 	c := Contract{Places: []string{"h.go"}, Exports: []config.Export{{Name: "withDb"}, {Name: "T"}}}
 	h, err := c.Look(files{"h.go": "package p\nfunc withDb() {}\ntype T int"})
 	if err != nil || len(h.Missing) != 2 || h.Missing[0].Why != "Go exports no name that begins with a small letter" || h.Missing[1].Why != "it is a type" || h.ByName {
@@ -177,7 +184,7 @@ func TestGoExports(t *testing.T) {
 }
 
 func TestPythonExports(t *testing.T) {
-	for src, want := range map[string]string{
+	lackEach(t, "h.py", []string{"a", "b"}, map[string]string{
 		"def a():\n    pass\nasync def b(x): ...":                     "",
 		"class a:\n    def b(self): ...":                              "b",
 		"a = 1\nb: int = 2":                                           "",
@@ -192,16 +199,12 @@ func TestPythonExports(t *testing.T) {
 		"@fixture\ndef a(\n    b=1,\n):\n    b = 2":                   "b",
 		"print(a)\nb.c = 1\nx = a":                                    "a b",
 		"a()":                                                         "a b",
-	} {
-		if got := lacks(t, "h.py", files{"h.py": src}, "a", "b"); got != want {
-			t.Errorf("%q lacks %q, want %q", src, got, want)
-		}
-	}
+	})
 }
 
 // A language without a reader here is looked through for declarations, and the helper says so.
 func TestExportsByName(t *testing.T) {
-	for src, want := range map[string]string{
+	lackEach(t, "spec/h.kt", []string{"make_app"}, map[string]string{
 		"def make_app\nend":                   "",
 		"# def make_app":                      "make_app",
 		"x = make_app()":                      "make_app",
@@ -215,11 +218,7 @@ func TestExportsByName(t *testing.T) {
 		"x = [make_app(y) { |z| z }]":         "make_app",
 		"make_app":                            "make_app",
 		"val x = other.make_app":              "make_app",
-	} {
-		if got := lacks(t, "spec/h.kt", files{"spec/h.kt": src}, "make_app"); got != want {
-			t.Errorf("%q lacks %q, want %q", src, got, want)
-		}
-	}
+	})
 	c := Contract{Places: []string{"h.rb"}, Exports: []config.Export{{Name: "x"}}}
 	if h, err := c.Look(files{"h.rb": "def x"}); err != nil || !h.ByName || !h.Complete() {
 		t.Errorf("%+v, %v", h, err)

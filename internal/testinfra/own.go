@@ -52,11 +52,11 @@ func valueOf(code []source.Token, i int) int {
 
 // takes reports whether a value is one of the same name taken from elsewhere: helper.name, (await import(...)).name.
 func takes(code []source.Token, i int, name string) bool {
-	for ; i+1 < len(code); i = max(i, code[i].Pair) + 1 {
-		switch {
-		case code[i].Is(".") && code[i+1].Is(name):
+	for first := i; i+1 < len(code); i = max(i, code[i].Pair) + 1 {
+		switch t := code[i]; {
+		case t.Is(".") && code[i+1].Is(name):
 			return true
-		case code[i].Is(";"), code[i].Is(","), code[i].Is("=>"), code[i].Is("function"), code[i].Is("class"):
+		case t.Is(";"), t.Is(","), t.Is("=>"), t.Is("function"), t.Is("class"), t.First && i > first && !t.Is("."):
 			return false
 		}
 	}

@@ -17,6 +17,8 @@ func TestDefines(t *testing.T) {
 		{"a.test.ts", "const { app } = require('./h'); const b = { app: 1 }", 0},
 		{"a.test.ts", "const h = require('./h'), app = h.app", 0},
 		{"a.test.ts", "const app = (await import('./h')).app;", 0},
+		{"a.test.ts", "const app = (await import('./h'))\n  .app", 0},
+		{"a.test.ts", "const app = express()\nh.app()", 1},
 		{"a.test.ts", "// function app() {}\nx = 'function app() {}'\nx.app = 1", 0},
 		{"a.test.ts", "class app {}", 1},
 		{"a_test.go", "package a\n\nfunc app() {}", 3},

@@ -7,11 +7,11 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"ralph-loop/internal/config"
+	"ralph-loop/internal/lazyregexp"
 )
 
 // The templates are programs that compile and have tests, so that what a project gets was run before.
@@ -87,7 +87,7 @@ func goPackage(dir string, tree Tree) (string, error) {
 			return file.Name.Name, nil
 		}
 	}
-	name := strings.ToLower(regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(path.Base(dir), ""))
+	name := strings.ToLower(lazyregexp.New(`[^A-Za-z0-9]`).ReplaceAllString(path.Base(dir), ""))
 	if dir == "." || name == "" || name[0] <= '9' || token.IsKeyword(name) {
 		name = "apptest"
 	}

@@ -33,11 +33,19 @@ type finding struct {
 
 func (f finding) String() string { return string(f.kind) + ": " + f.text }
 
-// wanted are the requirements that end as done, in the order of the specification; unwanted is the one that the user
-// skips after its three attempts.
-var wanted = []string{"REQ-001", "REQ-002", "REQ-003", "REQ-005"}
+// doable are the requirements that the agent does in the end; hopeless is the one that it does not. The user then skips
+// it, or mends it by hand.
+var doable = []string{"REQ-001", "REQ-002", "REQ-003", "REQ-005"}
 
-const unwanted = "REQ-004"
+const hopeless = "REQ-004"
+
+// wanted are the requirements that end as done.
+func (w *world) wanted() []string {
+	if w.byHand {
+		return append([]string{hopeless}, doable...)
+	}
+	return doable
+}
 
 // belongings are what the user owns and nobody may change: path or name to content.
 func (w *world) belongings() (map[string]string, error) {
@@ -135,7 +143,7 @@ func (w *world) checkHistory() (found []finding, err error) {
 			found = append(found, finding{corrupt, fmt.Sprintf("commit %.10s %q is none of the loop's", c.hash, c.subject)})
 		}
 	}
-	for _, req := range wanted {
+	for _, req := range w.wanted() {
 		switch n := times[req]; {
 		case n == 0:
 			found = append(found, finding{lost, req + " has no commit"})
@@ -143,8 +151,8 @@ func (w *world) checkHistory() (found []finding, err error) {
 			found = append(found, finding{repeated, fmt.Sprintf("%s is committed %d times", req, n)})
 		}
 	}
-	if times[unwanted] > 0 {
-		found = append(found, finding{corrupt, unwanted + " is committed, though no attempt at it is good"})
+	if times[hopeless] > 0 && !w.byHand {
+		found = append(found, finding{corrupt, hopeless + " is committed, though no attempt at it is good"})
 	}
 	return found, nil
 }
@@ -191,12 +199,12 @@ func (w *world) checkAgentsFile() (found []finding, err error) {
 	for _, m := range section.FindAllSubmatch(now, -1) {
 		times[string(m[1])]++
 	}
-	for _, req := range wanted {
+	for _, req := range doable {
 		if times[req] != 1 {
 			found = append(found, finding{corrupt, fmt.Sprintf("AGENTS.md has %d sections of %s", times[req], req)})
 		}
 	}
-	if len(times) > len(wanted) || bytes.Contains(now, []byte("an agent was here")) {
+	if len(times) > len(doable) || bytes.Contains(now, []byte("an agent was here")) {
 		found = append(found, finding{corrupt, fmt.Sprintf("AGENTS.md holds what it must not:\n%s", now)})
 	}
 	return found, nil
@@ -239,9 +247,9 @@ func (w *world) checkState() (found []finding, err error) {
 	if err != nil {
 		return append(found, finding{corrupt, fmt.Sprintf("ralph-checkpoint status: %v\n%s", err, out)}), nil
 	}
-	for _, req := range append([]string{unwanted}, wanted...) {
+	for _, req := range append([]string{hopeless}, doable...) {
 		want := "done"
-		if req == unwanted {
+		if req == hopeless && !w.byHand {
 			want = "skipped"
 		}
 		if !regexp.MustCompile(`(?m)^` + req + ` .*\b` + want + `\b`).Match(out) {

@@ -57,10 +57,6 @@ type disturbance struct {
 
 // run starts the loop, or with args a decision, disturbs it and waits for its end.
 func (w *world) run(with disturbance, args ...string) (*start, error) {
-	script, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
-	if err != nil {
-		return nil, err
-	}
 	agent, err := filepath.Abs(filepath.Join("testdata", "agent.sh"))
 	if err != nil {
 		return nil, err
@@ -79,7 +75,7 @@ func (w *world) run(with disturbance, args ...string) (*start, error) {
 	defer listener.Close()
 
 	var out bytes.Buffer
-	cmd := w.command(script, args...)
+	cmd := w.command(filepath.Join(scripts, "ralph-loop"), args...)
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.WaitDelay = 2 * time.Second // an orphan may hold the pipe
@@ -152,7 +148,7 @@ func (w *world) atStep(s *start, driver *exec.Cmd, c net.Conn, ask func(string) 
 
 // plain is a step's name without the requirement's: a step belongs to the program.
 func plain(name string) string {
-	for _, req := range append([]string{unwanted}, wanted...) {
+	for _, req := range append([]string{hopeless}, doable...) {
 		name = strings.ReplaceAll(name, req, "REQ")
 	}
 	return name

@@ -11,8 +11,8 @@ import (
 )
 
 // story is what is done in a world from its beginning to its end, however often it is disturbed: the loop is started
-// until it waits for a decision, the user skips the requirement that cannot be done, and the loop is started until all
-// is done.
+// until it waits for a decision, the user skips the requirement that cannot be done or mends it by hand, and the loop is
+// started until all is done.
 type story struct {
 	w      *world
 	starts []*start
@@ -59,16 +59,22 @@ func (s *story) tell(disturb func() disturbance) error {
 	return nil
 }
 
-// decide carries out the user's decisions about what is blocked by its own failures: to skip the one that cannot be
-// done, and to try again where a killed agent cost an attempt.
+// decide carries out the user's decisions about what is blocked by its own failures: what is to become of the one that
+// cannot be done, and to try again where a killed agent cost an attempt.
 func (s *story) decide(report string, disturb func() disturbance) error {
 	for _, m := range ownFailure.FindAllStringSubmatch(report, -1) {
 		if strings.Contains(m[0], "behind") || strings.Contains(m[0], "blocked by") {
 			continue
 		}
 		what := "retry"
-		if m[1] == unwanted {
+		if m[1] == hopeless {
 			what = "skip"
+		}
+		if m[1] == hopeless && s.w.byHand {
+			what = "manual"
+			if err := s.w.mend(); err != nil {
+				return err
+			}
 		}
 		for calm := 0; ; {
 			st, err := s.next(disturb(), "decide", m[1], what)
@@ -87,6 +93,12 @@ func (s *story) decide(report string, disturb func() disturbance) error {
 		}
 	}
 	return nil
+}
+
+// mend is the user's work on the requirement that the agent cannot do.
+func (w *world) mend() error {
+	script := `printf 'echo %s\n' "$1" >"lib/$1.sh"; printf 'test "$(sh lib/%s.sh)" = %s\n' "$1" "$1" >"t/$1_test.sh"`
+	return w.command("sh", "-c", script, "sh", hopeless).Run()
 }
 
 // next makes one start and looks at what is there after it.
@@ -141,7 +153,7 @@ func (s *story) look(killed bool) error {
 		}
 	}
 	for req, hash := range now {
-		if _, known := s.done[req]; !known && slices.Contains(wanted, req) {
+		if _, known := s.done[req]; !known && slices.Contains(s.w.wanted(), req) {
 			s.done[req], s.before[req] = hash, times[req]
 		}
 	}

@@ -59,13 +59,7 @@ func (y *tally) next() disturbance {
 		defer y.mu.Unlock()
 		name := base(step)
 		y.seen[name] = true
-		often := killsPerStep // of a hundred
-		if y.kills[name] < killsPerStep/2 {
-			often = 60
-		} else if y.kills[name] >= killsPerStep {
-			often = 1
-		}
-		if rand.IntN(100) >= often {
+		if y.kills[name] >= killsPerStep || rand.IntN(2) == 0 {
 			return nobody
 		}
 		return who
@@ -195,6 +189,7 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 		return
 	}
 	defer w.close()
+	w.byHand = rand.IntN(2) == 0
 	s := newStory(w)
 	counted := 0
 	err = s.tell(func() disturbance {

@@ -7,6 +7,7 @@ package torture
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -31,6 +32,7 @@ type world struct {
 	environ []string
 	user    map[string]string // what is the user's, as it was: see belongings
 	base    string            // the commit that everything began with
+	byHand  bool              // the user mends the requirement that the agent cannot do, and does not skip it
 }
 
 // markVariable is set in every process that a world starts, wherever that process goes.
@@ -169,14 +171,15 @@ func (w *world) close() {
 	_ = os.RemoveAll(w.dir)
 }
 
-// programs are built with the failpoints in them, once for all tests.
-var programs string
+// programs are built with the failpoints in them, once for all tests; scripts are the driver and what belongs to it, as
+// they were then.
+var programs, scripts string
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "ralph-torture-")
 	if err == nil {
-		programs = filepath.Join(dir, "bin")
-		err = build(programs)
+		programs, scripts = filepath.Join(dir, "bin"), filepath.Join(dir, "scripts")
+		err = errors.Join(build(programs), os.CopyFS(scripts, os.DirFS(filepath.Join("..", "..", "scripts"))))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

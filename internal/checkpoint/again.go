@@ -1,0 +1,114 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/learn"
+)
+
+// An attempt whose agent had ended when the loop was interrupted is not made again: what it left is judged. A start
+// cleans the tree all the same, since it must see the user's own changes and files and nothing else; the recorded tree,
+// and not what lies there by then, is put back when the attempt is asked for.
+
+// endedAttempt is the attempt of r that ended and was not judged, or nil where there is none, or where its work stands
+// on another commit or text than those that hold now.
+func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head string) *AttemptOutcome {
+	last := c.p.LastAttempt
+	switch {
+	case last == nil || last.Req != r.ID || last.Number != r.Attempts+1 || r.Status != InProgress && r.Status != Retry:
+		return nil
+	case !last.Changed || last.Outcome == OutcomeLimited || head != c.p.Baseline:
+		return nil
+	}
+	if req := c.graph.Spec().Lookup(r.ID); req == nil || req.Hash() != r.SpecHash {
+		return nil
+	}
+	if tree, err := c.repo.Tree(ctx, c.p.LeftTree); err != nil || tree != c.p.LeftTree {
+		return nil // somebody pruned what no ref holds
+	}
+	ended := *last
+	ended.Aside = true
+	return &ended
+}
+
+// sayInterrupted tells what becomes of an interrupted requirement. ref holds what lay in the tree, or is "".
+func (c *Checkpoint) sayInterrupted(ctx context.Context, id string, ended *AttemptOutcome, ref string) error {
+	if ended == nil {
+		if ref != "" {
+			c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", id, ref)
+		}
+		return nil
+	}
+	c.say("%s was interrupted when its agent had ended: what attempt %d left is judged now", id, ended.Number)
+	if ref == "" {
+		return nil
+	}
+	since, err := c.changes(ctx, c.p.LeftTree, ref)
+	if err == nil && len(withoutAgentsFile(since)) > 0 {
+		c.say("%s: what was changed since then is not a part of it, and is kept under %s", id, ref)
+	}
+	return err
+}
+
+// withoutAgentsFile leaves out AGENTS.md, which is the toolkit's to write.
+func withoutAgentsFile(paths []string) []string {
+	return slices.DeleteFunc(paths, func(p string) bool { return p == agentsmd.Name })
+}
+
+// putBackAttempt puts the work of an attempt that was put aside back into the tree and the index, and its report back to
+// its place. dir is the attempt's folder.
+func (c *Checkpoint) putBackAttempt(ctx context.Context, last *AttemptOutcome, dir string) (*Attempted, error) {
+	if err := c.checkBaseline(); err != nil {
+		return nil, err
+	}
+	// From the tree that is there (a start brings the test infrastructure back) to the recorded one: a file of the user's
+	// that appeared in the meantime is in the way, and not overwritten.
+	user, err := c.userFiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	there, err := c.worktreeTree(ctx, c.p.Baseline, user)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.setIndex(ctx, there); err != nil {
+		return nil, err
+	}
+	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", there, c.p.LeftTree); err != nil {
+		return nil, fmt.Errorf("put the work of attempt %d back: %w", last.Number, err)
+	}
+	if err := c.putBackReport(dir); err != nil {
+		return nil, err
+	}
+	err = c.update(ctx, func(p *Progress) error {
+		if p.LastAttempt != nil {
+			p.LastAttempt.Aside = false
+		}
+		return nil
+	})
+	return &Attempted{Number: last.Number, Outcome: last.Outcome, Changed: true, Again: true, Log: filepath.Join(dir, "agent.log")}, err
+}
+
+func (c *Checkpoint) putBackReport(dir string) error {
+	if err := os.RemoveAll(c.ReportPath()); err != nil {
+		return fmt.Errorf("take a report away: %w", err)
+	}
+	failpoint.Step("remove report.yaml")
+	data, err := learn.ReadReport(filepath.Join(dir, "report.yaml"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("put the report back: %w", err)
+	}
+	return atomicfile.Write(c.ReportPath(), data)
+}
