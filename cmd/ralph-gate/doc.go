@@ -2,6 +2,7 @@
 //
 //	ralph-gate [OPTIONS] [run]
 //	ralph-gate [--base REV] [--format text|tsv|json] diff
+//	ralph-gate [--req ID] [--format text|tsv|json] trace
 //	ralph-gate plan
 //	ralph-gate infra
 //	ralph-gate coverage FILE...
@@ -20,6 +21,7 @@
 //
 //	run       judge, and print one line a layer as it ends; this is what happens without a verb
 //	diff      what the tree adds: lines of tests, of implementation and of neither, by file
+//	trace     which test covers which criterion, by the comments "@test REQ-ID" and "@covers AC-ID" in tests
 //	plan      how a test file is called in the languages found, then the commands that the gate would run, one a line
 //	          behind the name of its layer
 //	infra     the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
@@ -54,14 +56,25 @@
 //	L0         protected files, what the gate's commands name, dependency and build folders, nested repositories, links
 //	           out of the tree, files over 5 MB, keys, .env; holds a requirement's work back, a note on a person's commit
 //	L1b        test lines of all added lines of code: gate.test_ratio, 40 per cent
-//	mocks      Go test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why"
-//	integrity  Go tests that are gone, skipped or weaker than before, and new comments that silence a checker;
-//	           on a person's commit a new "@test-change-justified: why" serves
+//	mocks      test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why";
+//	           gate.mock_boundary: mocks of the project's own modules, databases, routers, template engines
+//	integrity  tests that are gone, skipped, focused or weaker than before, new tests that cannot fail, and new
+//	           comments and annotations that silence a checker; on a person's commit a new
+//	           "@test-change-justified: why" serves
 //	infra      the helper file of test_infra exports the agreed names, as values; a requirement's work that brings it
 //	           tests them, and defines none of them elsewhere
+//	trace      gate.trace: each criterion of the requirement in progress, else of those that are done, has a test that
+//	           names it and is not skipped
+//	scope      gate.scope: lines of earlier requirements that the requirement's work removes or rewrites
 //	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
 //	L2         all tests; at least one has to run
 //	L3         coverage of that very run: gate.coverage, 80 per cent
+//	red        gate.red: the new and changed tests fail, or do not compile, on the baseline's implementation; not run
+//	           for a tree that is held back anyway
+//
+// mocks, integrity and trace read Go, JavaScript, TypeScript, Python, Rust and Java. The levels gate.mock_boundary,
+// gate.trace, gate.scope and gate.red are off, warn (as they begin) or enforce; a warning changes no result. With
+// gate.reruns a test that fails and then passes on the same tree is a pass, marked flaky.
 //
 // Each is pass, fail, not-applicable or error; an error is never a pass. Go works without configuration. For anything
 // else ralph.yaml names the commands: gate.typecheck, gate.lint, gate.test, gate.test_reports (JUnit XML; TAP and the

@@ -353,7 +353,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		c.rebuildLearnings(&p.Learnings)
 	}
 	if old != nil {
-		p.Learnings, p.Req.InfraStatus, p.Serial, p.Events = old.Learnings, old.Req.InfraStatus, old.Serial, old.Events
+		p.Learnings, p.Serial, p.Events = old.Learnings, old.Serial, old.Events
 	}
 	if continued {
 		*p = *old

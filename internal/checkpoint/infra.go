@@ -85,7 +85,11 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 			return err
 		}
 		if e.status != "" {
-			p.Req.InfraStatus, r.Infra.Status = e.status, e.status
+			r.Infra.Status = e.status
+			// What this run made, it says to its end, though the next requirement finds it there.
+			if e.status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
+				p.Req.InfraStatus = e.status
+			}
 		}
 		r.Infra.Made, p.LastAttempt = made, nil
 		if r.Status == Blocked {

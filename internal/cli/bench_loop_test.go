@@ -27,11 +27,7 @@ func TestBenchLoop(t *testing.T) {
 	fmt.Println("| requirements | whole: wall, CPU | agent | tests | git: wall, CPU, calls | **ours: wall, CPU** | our programs: calls, as many empty ones: wall, CPU | plain loop: whole, its git | first, last tenth: whole |")
 	fmt.Println("|---|---|---|---|---|---|---|---|---|")
 	var callers []string
-	sizes := []struct{ requirements, rounds int }{{10, 5}, {100, 2}, {1000, 1}}
-	for _, size := range sizes {
-		if only := os.Getenv("BENCH_REQUIREMENTS"); only != "" && only != fmt.Sprint(size.requirements) {
-			continue
-		}
+	for _, size := range []struct{ requirements, rounds int }{{10, 5}, {100, 2}, {1000, 1}} {
 		n, rounds := size.requirements, size.rounds
 		if testing.Short() {
 			n, rounds = min(n, 30), 1

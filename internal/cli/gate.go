@@ -38,6 +38,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
 			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
 			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
+			{Name: "trace", Usage: "which test covers which criterion", Flags: flags(), Action: g.trace},
 			{Name: "infra", Usage: "the contract about the test infrastructure", Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
@@ -92,6 +93,8 @@ type gateQuestion struct {
 	id          string            // of the requirement that is named, or in work
 	requirement *spec.Requirement // the one that is named; the one in work only for the verb that judges
 	config      *config.Config
+	done        []string       // requirements that the checkpoint calls done; nil: there is none
+	touched     []gate.Touched // earlier requirements that the report of the work in progress names
 }
 
 // ask finds the trees, the requirement and the configuration in force.
@@ -101,7 +104,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		return nil, err
 	}
 	q := &gateQuestion{repo: repo}
-	base, working, err := g.inProgress(ctx, repo)
+	base, working, done, err := g.inProgress(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -113,6 +116,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
+	q.done = done
 	named := option(c, "req")
 	if q.id = named; named == "" {
 		q.id = working
@@ -126,6 +130,9 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	}
 	if q.trees, err = gate.FindTrees(ctx, repo, base, hook || named != ""); err != nil {
 		return nil, err
+	}
+	if q.id != "" {
+		q.touched = touchedEarlier(repo)
 	}
 	if named != "" {
 		if q.requirement, err = g.requirement(ctx, repo, q.trees.Base, named); err != nil {

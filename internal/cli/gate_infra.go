@@ -23,7 +23,7 @@ func (g *gateProgram) infra(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	base, _, err := g.inProgress(c.Context, repo)
+	base, _, _, err := g.inProgress(c.Context, repo)
 	if err != nil {
 		return err
 	}

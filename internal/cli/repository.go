@@ -147,18 +147,24 @@ func (p *Process) states(repo *git.Repo, s *spec.Spec) (order.States, error) {
 }
 
 // inProgress is the requirement that the checkpoint has in work, and its baseline if that is still below HEAD; without
-// one both are empty.
-func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (base, id string, err error) {
+// one both are empty. done are the requirements that the checkpoint calls done, nil where there is no checkpoint.
+func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (base, id string, done []string, err error) {
 	progress, err := p.progress(repo)
 	if err != nil || progress == nil {
-		return "", "", err
+		return "", "", nil, err
+	}
+	done = []string{}
+	for _, r := range progress.Requirements {
+		if r.Status == checkpoint.Done {
+			done = append(done, r.ID)
+		}
 	}
 	if id = progress.Working(); id == "" {
-		return "", "", nil
+		return "", "", done, nil
 	}
 	below, err := repo.IsAncestor(ctx, progress.Baseline, "HEAD")
 	if err != nil || !below {
-		return "", "", err
+		return "", "", done, err
 	}
-	return progress.Baseline, id, nil
+	return progress.Baseline, id, done, nil
 }

@@ -50,7 +50,13 @@ type Gate struct {
 	Coverage      Coverage  `yaml:"coverage"`       // per cent of statements or lines, at least
 	MockDensity   int       `yaml:"mock_density"`   // per cent of a test file's lines that mock, at most
 	MockBoundary  Level     `yaml:"mock_boundary"`  // mocks of what a test should run for real
+	Red           Level     `yaml:"red"`            // new tests that pass without the change
+	Trace         Level     `yaml:"trace"`          // criteria that no test names
+	Scope         Level     `yaml:"scope"`          // lines of earlier requirements that are changed
 	Timeout       Duration  `yaml:"timeout"`        // of each command
+	Reruns        int       `yaml:"reruns"`         // how often failing tests are run again
+	Where         string    `yaml:"where"`          // copy or worktree: where the commands run
+	Setup         []Command `yaml:"setup"`          // instead of what the lock files found bring
 	Link          []string  `yaml:"link"`           // ignored files and folders that the copy links to
 	Protect       []string  `yaml:"protect"`        // more globs that a requirement's work may not touch
 	Typecheck     []Command `yaml:"typecheck"`      // instead of what the languages found bring
@@ -116,9 +122,10 @@ func Default() *Config {
 		MaxIterations: 15,
 		Agent:         Agent{Timeout: Duration(300 * time.Second), Attempts: 3, MaxTimeouts: 2, RateLimit: "wait"},
 		Prompt:        Prompt{Lang: "auto", MaxTokens: 16000, AgentsMD: "auto"},
-		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, MockBoundary: Warn, Timeout: Duration(15 * time.Minute),
+		Gate: Gate{TestRatio: 40, Coverage: Coverage{Percent: 80}, MockDensity: 30, MockBoundary: Warn, Red: Warn, Trace: Warn, Scope: Warn,
+			Timeout: Duration(15 * time.Minute), Where: "copy",
 			Link: []string{"node_modules", ".venv", ".env"}},
-		Hook:      Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "infra", "L2", "L3"}},
+		Hook:      Hook{Layers: []string{"L0", "L1", "L1b", "mocks", "integrity", "infra", "L2", "L3", "trace"}},
 		TestInfra: TestInfra{Fallback: "template"},
 		Learn:     Learn{Window: 3, PromoteAt: 2, AgentsMDMaxLines: 500, AgentsMDKeep: 6, PermanentMaxTokens: 800},
 		Cost:      Cost{Threshold: 200000},

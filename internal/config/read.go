@@ -135,6 +135,7 @@ func (r *reader) limits(c *Config) {
 		{"prompt.max_tokens", c.Prompt.MaxTokens, 500, 1 << 24},
 		{"gate.test_ratio", c.Gate.TestRatio, 0, 100},
 		{"gate.mock_density", c.Gate.MockDensity, 0, 100},
+		{"gate.reruns", c.Gate.Reruns, 0, 10},
 		{"learn.window", c.Learn.Window, 0, 1000},
 		{"learn.promote_at", c.Learn.PromoteAt, 2, 1000},
 		{"learn.agents_md_max_lines", c.Learn.AgentsMDMaxLines, 1, 1 << 20},
@@ -147,6 +148,7 @@ func (r *reader) limits(c *Config) {
 		}
 	}
 	for key, words := range map[string][]string{
+		"gate.where " + c.Gate.Where:                  {"copy", "worktree"},
 		"prompt.lang " + c.Prompt.Lang:                {"auto", "en", "zh"},
 		"agent.rate_limit " + c.Agent.RateLimit:       {"wait", "stop"},
 		"prompt.agents_md " + c.Prompt.AgentsMD:       {"auto", "always", "never"},

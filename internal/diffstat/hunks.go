@@ -177,3 +177,22 @@ func parseRange(s string) (start, lines int, err error) {
 	lines, err = strconv.Atoi(second)
 	return start, lines, err
 }
+
+// Removed hands out the places of the base that the change takes away or rewrites: lines from the first, counted from
+// 1, and the line of the new file where that happened. Files that are new are passed over.
+func Removed(ctx context.Context, repo *git.Repo, files []File, each func(i, first, lines, now int)) error {
+	var want []pair
+	for i, f := range files {
+		if f.hasLines() && f.OldBlob != "" && f.OldBlob != f.NewBlob {
+			want = append(want, pair{i, f.OldBlob, f.NewBlob})
+		}
+	}
+	if len(want) == 0 {
+		return nil
+	}
+	return diffPairs(ctx, repo, want, func(i int, h hunk) {
+		if h.oldLines > 0 {
+			each(i, h.oldStart, h.oldLines, h.newStart)
+		}
+	})
+}

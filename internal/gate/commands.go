@@ -25,6 +25,8 @@ type errTool struct{ why, advice string }
 
 func (e *errTool) Error() string { return e.why }
 
+func asTool(err error) (*errTool, bool) { return errors.AsType[*errTool](err) }
+
 // ran is a step that ran to its own end.
 type ran struct {
 	code   int

@@ -10,7 +10,7 @@ import (
 const DigestSize = 4 << 10
 
 // byUse is the order in which the next attempt wants to know what failed: what does not compile explains most.
-var byUse = []string{"L1", "L2", "integrity", "infra", "L0", "L1b", "mocks", "L3"}
+var byUse = []string{"L1", "L2", "integrity", "infra", "L0", "L1b", "mocks", "L3", "trace", "scope", "red"}
 
 // DigestOpening begins the first line of every digest; what follows it names the layers.
 const DigestOpening = "The gate refused this tree: "

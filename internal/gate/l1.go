@@ -18,7 +18,7 @@ const staticVersion = 1
 
 func (j *judge) staticKey(part, tree, base string) inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: part, Version: staticVersion, Tree: tree, Base: base, Settings: []any{lines(g.Typecheck), lines(g.Lint), g.TestGlobs, g.IgnoreGlobs, g.Timeout}}
+	in := inputs{Layer: part, Version: staticVersion, Tree: tree, Base: base, Settings: []any{lines(g.Typecheck), lines(g.Lint), g.TestGlobs, g.IgnoreGlobs, g.Timeout, g.Where, lines(g.Setup)}}
 	if base != "" {
 		in.Others = j.Others
 	}

@@ -40,7 +40,7 @@ func Recall(repo *git.Repo, inTheMaking bool) (t Trees, c *config.Config, ok boo
 	if !ok || e.Facts == nil {
 		return t, nil, false
 	}
-	t = Trees{Base: repo.HeadAtOpen, BaseTree: e.Facts.BaseTree, Tree: tree, Staged: e.Facts.BaseTree != tree}
+	t = Trees{Head: repo.HeadAtOpen, Base: repo.HeadAtOpen, BaseTree: e.Facts.BaseTree, Tree: tree, Staged: e.Facts.BaseTree != tree}
 	if !t.Staged && !inTheMaking {
 		return t, nil, false // HEAD is judged, against what has to be found
 	}

@@ -28,7 +28,10 @@ type Request struct {
 	BaseTree    string            // the tree of Base, if it is known
 	Others      []string          // further bases, the other parents of a merge: what one of them has is not new
 	Tree        string            // the tree to judge
+	Head        string            // the commit whose history tells what is done; "": Base
 	Requirement *spec.Requirement // in progress, or nil on a person's commit
+	Done        []string          // requirements that the checkpoint calls done; nil: there is none to ask
+	Touched     []Touched         // earlier requirements whose lines the agent says that it changed
 	Only        []string          // names of Layers; none: all
 	StopAtFirst bool              // stop at the first layer that fails or ends in an error
 	Now         func() time.Time
@@ -47,6 +50,11 @@ type judge struct {
 	looked   bool                // for agreed
 	plans    map[string]*plan    // by tree
 	copied   *snapshot.Copy
+	installs []install           // folders that the copy needs for itself
+	locked   bool                // the tree has a lock file whose folder is linked or installed
+	setUp    string              // the tree for which gate.setup ran last
+	heldBack bool                // a layer before did not pass
+	second   bool                // work in the second copy
 	tested   map[string]*testRun // by tree
 	seen     map[string]string   // what programs and links are, see lookedAt
 	logs     map[string]bool     // logs begun in this run
@@ -77,12 +85,16 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 			continue
 		}
 		begun := req.Now()
+		j.heldBack = len(v.Layers) > 0 && v.outcome() != Pass
 		l, err := j.layer(ctx, name)
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
 			l = Layer{Result: Error, Summary: short(err.Error(), 1000), Advice: exit.HintOf(err)}
+			if tool, ok := asTool(err); ok {
+				l.Advice = tool.advice
+			}
 		}
 		l.Name, l.Seconds = name, req.Now().Sub(begun).Seconds()
 		l.bound()
@@ -125,6 +137,15 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.remembered(ctx, j.integrityKey(), j.integrity)
 	case "infra":
 		return j.remembered(ctx, j.infraKey(), j.infra)
+	case "trace":
+		return soften(j.Config.Gate.Trace)(j.remembered(ctx, j.traceKey(), j.trace))
+	case "scope":
+		return soften(j.Config.Gate.Scope)(j.remembered(ctx, j.earlierKey(), j.earlier))
+	case "red":
+		if j.heldBack {
+			return Layer{Result: NotApplicable, Summary: "not run: the tree is held back anyway"}, nil
+		}
+		return soften(j.Config.Gate.Red)(j.remembered(ctx, j.redKey(), j.red))
 	case "L1":
 		return j.static(ctx)
 	case "L2":
@@ -133,6 +154,20 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 		return j.coverage(ctx)
 	}
 	return Layer{}, errors.New("no such layer")
+}
+
+// soften lets a check that only warns hold nothing back when it cannot be made: that is told, and is no pass.
+func soften(level config.Level) func(Layer, error) (Layer, error) {
+	return func(l Layer, err error) (Layer, error) {
+		if level != config.Warn || err == nil && l.Result != Error {
+			return l, err
+		}
+		why := l.Summary
+		if err != nil {
+			why = err.Error()
+		}
+		return Layer{Result: NotApplicable, Summary: "could not be told: " + short(why, 500), Notes: l.Notes, Log: l.Log}, nil
+	}
 }
 
 // remembered answers from the cache, else computes the answer and keeps it if it may be kept.
@@ -171,14 +206,30 @@ func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.
 func (j *judge) checkout(ctx context.Context, tree string) error {
 	if j.copied == nil {
-		c, err := snapshot.Open(ctx, j.Repo, j.cacheHome())
+		open := snapshot.Open
+		switch {
+		case j.Config.Gate.Where == "worktree":
+			open = snapshot.InPlace
+		case j.second:
+			open = snapshot.OpenSecond
+		}
+		c, err := open(ctx, j.Repo, j.cacheHome())
 		if err != nil {
 			return err
 		}
 		c.Links = j.Config.Gate.Link
 		j.copied = c
 	}
-	return j.copied.Checkout(ctx, tree)
+	if j.Config.Gate.Where == "worktree" && tree != j.Tree {
+		return &errTool{why: "gate.where is worktree: the baseline cannot be run there", advice: "set gate.where to copy"}
+	}
+	if err := j.ownFolders(ctx, tree); err != nil {
+		return err
+	}
+	if err := j.copied.Checkout(ctx, tree); err != nil {
+		return err
+	}
+	return j.setup(ctx, tree)
 }
 
 func (j *judge) cacheHome() string {
@@ -202,7 +253,7 @@ func (j *judge) cacheHome() string {
 
 // scratch is the folder for what tools write beside the copy. It keeps its name from run to run: the go command
 // takes TMPDIR for an input of every test that asks for a temporary folder.
-func (j *judge) scratch() string { return filepath.Join(filepath.Dir(j.copied.Dir), "scratch") }
+func (j *judge) scratch() string { return j.copied.Scratch() }
 
 func (j *judge) close() {
 	if j.copied != nil {

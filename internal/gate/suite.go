@@ -54,7 +54,8 @@ func (j *judge) nothingYet(l Layer) Layer {
 }
 
 func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, error) {
-	l := Layer{Result: Pass, Counts: &r.counts, Summary: r.summary(), Log: r.log}
+	r.counts.Flaky = len(r.flaky)
+	l := Layer{Result: Pass, Counts: &r.counts, Summary: r.summary(), Log: r.log, Warnings: r.flaky}
 	if len(p.untested) > 0 {
 		l.Notes = append(l.Notes, "not tested by any command: "+strings.Join(p.untested, ", "))
 	}
@@ -105,6 +106,9 @@ func (r *testRun) summary() string {
 	text := fmt.Sprintf("%d %spassed", r.counts.Passed, unit)
 	if r.counts.Failed > 0 {
 		text = fmt.Sprintf("%d %sfailed, ", r.counts.Failed, unit) + text
+	}
+	if n := len(r.flaky); n > 0 {
+		text += fmt.Sprintf(", %d of them flaky", n)
 	}
 	if r.counts.Skipped > 0 {
 		text += fmt.Sprintf(", %d skipped", r.counts.Skipped)

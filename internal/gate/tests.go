@@ -29,7 +29,8 @@ type testRun struct {
 	advice   string    // for the errors
 	silent   bool      // a command ended well and nothing shows that a test ran
 	cover    coverage.Data
-	coverErr error // why cover is not whole
+	coverErr error     // why cover is not whole
+	flaky    []Finding // tests that failed and passed when they were run again
 	log      string
 	notes    []string
 }
@@ -41,7 +42,7 @@ type failure struct {
 
 func (j *judge) suiteKey(layer, tree string) inputs {
 	g := j.Config.Gate
-	in := inputs{Layer: layer, Version: suiteVersion, Tree: tree, Settings: []any{lines(g.Test), g.TestReports, g.TestGlobs, g.IgnoreGlobs, g.Timeout}}
+	in := inputs{Layer: layer, Version: suiteVersion, Tree: tree, Settings: []any{lines(g.Test), g.TestReports, g.TestGlobs, g.IgnoreGlobs, g.Timeout, g.Reruns, g.Where, lines(g.Setup)}}
 	programs := [][]string{{"go"}}
 	for _, c := range g.Test {
 		programs = append(programs, c.Args)
@@ -90,6 +91,19 @@ func (j *judge) run(ctx context.Context, tree string) (*testRun, error) {
 			return nil, err
 		}
 	}
+	if len(r.failures) > 0 && j.Config.Gate.Reruns > 0 {
+		log, err := j.logFile("L2", tree)
+		if err != nil {
+			return nil, err
+		}
+		r, err = j.again(ctx, p, r, log)
+		if closeErr := log.Close(); err == nil && closeErr != nil {
+			err = fmt.Errorf("write the log: %w", closeErr)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	slices.SortStableFunc(r.failures, func(a, b failure) int { return compareFindings(a.Finding, b.Finding) })
 	j.tested[tree] = r
 	// The names of what passed tell a later run which of its failures are regressions.
@@ -112,12 +126,7 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 	if err != nil && !isTool {
 		return err
 	}
-	stdout, openErr := os.Open(out.stdout)
-	if openErr != nil {
-		return fmt.Errorf("read the tests' output: %w", openErr)
-	}
-	defer stdout.Close()
-	told, err := readGoTest(stdout, log)
+	told, err := j.goEvents(out.stdout, log)
 	if err != nil {
 		return err
 	}
@@ -142,6 +151,16 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 		r.coverErr = readCoverage(&r.cover, profile)
 	}
 	return nil
+}
+
+// goEvents reads what "go test -json" printed to a file, and writes it to the log as a person reads it.
+func (j *judge) goEvents(name string, log io.Writer) (*goRun, error) {
+	stdout, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("read the tests' output: %w", err)
+	}
+	defer stdout.Close()
+	return readGoTest(stdout, log)
 }
 
 var errUnfinished = errors.New("the tests did not run to their end, so nothing tells what they cover")

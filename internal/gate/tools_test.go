@@ -146,15 +146,15 @@ func TestTally(t *testing.T) {
 		name, out, form, wrong string
 		counts                 Counts
 	}{
-		{"TAP", "TAP version 13\n1..4\nok 1 a\nnot ok 2 - b\nok 3 # skip later\nnot ok 4 # todo some day\n", "TAP", "", Counts{2, 1, 1}},
-		{"TAP with the plan at the end", "ok 1\nok\n1..2\n", "TAP", "", Counts{2, 0, 0}},
+		{"TAP", "TAP version 13\n1..4\nok 1 a\nnot ok 2 - b\nok 3 # skip later\nnot ok 4 # todo some day\n", "TAP", "", Counts{2, 1, 1, 0}},
+		{"TAP with the plan at the end", "ok 1\nok\n1..2\n", "TAP", "", Counts{2, 0, 0, 0}},
 		{"TAP without any test", "1..0 # skipped\n", "TAP", "", Counts{}},
-		{"TAP, nested", "1..1\n    1..2\n    ok 1\n    not ok 2\nok 1 - parent\n", "TAP", "", Counts{1, 0, 0}},
-		{"TAP, cut short", "1..2\nok 1\n", "TAP", "cut short", Counts{1, 0, 0}},
-		{"TAP, given up", "1..2\nok 1\nBail out! no database\n", "TAP", "no database", Counts{1, 0, 0}},
+		{"TAP, nested", "1..1\n    1..2\n    ok 1\n    not ok 2\nok 1 - parent\n", "TAP", "", Counts{1, 0, 0, 0}},
+		{"TAP, cut short", "1..2\nok 1\n", "TAP", "cut short", Counts{1, 0, 0, 0}},
+		{"TAP, given up", "1..2\nok 1\nBail out! no database\n", "TAP", "no database", Counts{1, 0, 0, 0}},
 		{"prose is no test", "ok then\nok, all is well\nnot ok at all\n", "", "", Counts{}},
-		{"go test -v", "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- SKIP: TestA/x (0.00s)\n--- FAIL: TestB (0.01s)\n", "go test", "", Counts{1, 1, 1}},
-		{"packages", "ok  \tm/a\t0.1s\nok  \tm/b\t(cached)\tcoverage: 80% of statements\nok  \tm/c\t0.1s [no tests to run]\n", "go test", "", Counts{2, 0, 0}},
+		{"go test -v", "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- SKIP: TestA/x (0.00s)\n--- FAIL: TestB (0.01s)\n", "go test", "", Counts{1, 1, 1, 0}},
+		{"packages", "ok  \tm/a\t0.1s\nok  \tm/b\t(cached)\tcoverage: 80% of statements\nok  \tm/c\t0.1s [no tests to run]\n", "go test", "", Counts{2, 0, 0, 0}},
 		{"nothing", "", "", "", Counts{}},
 	}
 	for _, c := range cases {
@@ -209,7 +209,7 @@ func TestJUnit(t *testing.T) {
 		counts            Counts
 	}{
 		{"a bare suite", `<testsuite><testcase name="a"/></testsuite>`, "", Counts{Passed: 1}},
-		{"nested suites, entities, a foreign charset", `<?xml version="1.0" encoding="ISO-8859-1"?><testsuites><testsuite><testsuite><testcase name="a&quot;"><system-out><![CDATA[<failure>]]></system-out></testcase></testsuite><testcase name="b"><failure/></testcase></testsuite></testsuites>`, "", Counts{1, 1, 0}},
+		{"nested suites, entities, a foreign charset", `<?xml version="1.0" encoding="ISO-8859-1"?><testsuites><testsuite><testsuite><testcase name="a&quot;"><system-out><![CDATA[<failure>]]></system-out></testcase></testsuite><testcase name="b"><failure/></testcase></testsuite></testsuites>`, "", Counts{1, 1, 0, 0}},
 		{"failed after it was skipped", `<testsuite><testcase name="a"><skipped/><error message="x"/></testcase></testsuite>`, "", Counts{Failed: 1}},
 		{"no report", `<html></html>`, "no testsuite", Counts{}},
 		{"cut", `<testsuite><testcase name="a"/><testcase`, "EOF", Counts{Passed: 1}},

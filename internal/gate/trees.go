@@ -16,6 +16,7 @@ import (
 
 // Trees are what the gate compares.
 type Trees struct {
+	Head     string   // the commit at HEAD; "" before the first one
 	Base     string   // a commit, or the empty tree before the first one
 	BaseTree string   // the tree of Base; "" where it was not needed yet
 	Others   []string // the other parents of a merge in the making: what they have is not new either
@@ -41,7 +42,7 @@ func FindTrees(ctx context.Context, repo *git.Repo, base string, inTheMaking boo
 	if err != nil {
 		return Trees{}, err
 	}
-	t := Trees{Base: head, Tree: tree, Staged: true}
+	t := Trees{Head: head, Base: head, Tree: tree, Staged: true}
 	if head != "" {
 		headTree, err := repo.Tree(ctx, head)
 		if err != nil {

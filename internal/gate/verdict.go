@@ -23,7 +23,7 @@ const (
 )
 
 // Layers are the names of all layers in the order in which they run: the cheap ones first.
-var Layers = []string{"L0", "L1b", "mocks", "integrity", "infra", "L1", "L2", "L3"}
+var Layers = []string{"L0", "L1b", "mocks", "integrity", "infra", "trace", "scope", "L1", "L2", "L3", "red"}
 
 // Finding is one thing that a layer holds against the tree.
 type Finding struct {
@@ -67,6 +67,7 @@ type Counts struct {
 	Passed  int `json:"passed"`
 	Failed  int `json:"failed"`
 	Skipped int `json:"skipped"`
+	Flaky   int `json:"flaky,omitempty"` // of those that passed: failed first, and passed when they were run again
 }
 
 // Layer is the outcome of one layer.
@@ -154,6 +155,9 @@ func (v *Verdict) Trailer() string {
 			text = fmt.Sprintf("%d/%d", l.Share.Part, l.Share.Whole)
 		case l.Counts != nil:
 			text = fmt.Sprintf("%d passed", l.Counts.Passed)
+			if l.Counts.Flaky > 0 {
+				text += fmt.Sprintf(", %d of them flaky", l.Counts.Flaky)
+			}
 		}
 		parts = append(parts, name+" "+text)
 	}

@@ -47,7 +47,6 @@ type whole struct {
 	Map      map[string]int `yaml:"map,omitempty"`
 	Bytes    []byte         `yaml:"bytes,omitempty"`
 	Last     string         `yaml:"last,omitempty"`
-	hidden   int
 }
 
 // texts are what people, agents and hashes write, and what YAML takes for something else.

@@ -28,6 +28,7 @@ type contents struct {
 	attributes []byte            // the entries of all .gitattributes
 	links      map[string]string // what is linked in, and to where
 	copies     map[string]string // small files that are copied in, and from where
+	own        map[string]bool   // folders that stay as they are
 }
 
 // Checkout brings the copy to exactly the tree that rev names, with what is linked in, and nothing else. A file that is
@@ -39,6 +40,9 @@ func (c *Copy) Checkout(ctx context.Context, rev string) error {
 	tree, err := c.repo.Tree(ctx, rev)
 	if err != nil {
 		return fmt.Errorf("find the tree %q: %w", rev, err)
+	}
+	if c.inPlace {
+		return c.same(ctx, tree)
 	}
 	want, err := c.list(ctx, tree)
 	if err != nil {
@@ -111,7 +115,11 @@ func (c *Copy) list(ctx context.Context, tree string) (*contents, error) {
 		c.listed, c.listing = tree, out
 	}
 	out := c.listing
-	want := &contents{files: map[string]bool{}, folders: map[string]bool{}, submodules: map[string]string{}, links: map[string]string{}, copies: map[string]string{}}
+	want := &contents{files: map[string]bool{}, folders: map[string]bool{}, submodules: map[string]string{}, links: map[string]string{}, copies: map[string]string{}, own: map[string]bool{}}
+	for _, p := range c.Own {
+		want.own[p] = true
+		want.addFolders(p)
+	}
 	for record := range bytes.SplitSeq(out, []byte{0}) {
 		meta, name, ok := bytes.Cut(record, []byte{'\t'})
 		fields := bytes.Fields(meta)

@@ -26,6 +26,7 @@ func (w *contents) clean(top, rel string) error {
 		}
 		full := filepath.Join(dir, e.Name())
 		switch {
+		case e.IsDir() && w.own[p]:
 		case e.IsDir() && w.folders[p]:
 			err = w.clean(top, p)
 		case !e.IsDir() && w.files[p]:

@@ -43,8 +43,8 @@ func (c *Copy) findLinks(want *contents) error {
 		}
 		for _, folder := range in {
 			p := path.Join(folder, name)
-			if want.files[p] || want.folders[p] || want.submodules[p] != "" {
-				continue // tracked: the tree has it
+			if want.files[p] || want.folders[p] || want.submodules[p] != "" || want.own[p] {
+				continue // tracked: the tree has it; or made in the copy
 			}
 			if info, err := os.Stat(filepath.Join(c.repo.Top, filepath.FromSlash(p))); err == nil {
 				found[p] = info

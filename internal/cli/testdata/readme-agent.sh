@@ -6,6 +6,7 @@ package greet
 
 import "testing"
 
+// @covers AC-001-01
 func TestHello(t *testing.T) {
 	for name, want := range map[string]string{
 		"Ann": "Hello, Ann!",
@@ -46,6 +47,7 @@ EOF
 		"": "Hello, stranger!",/' greet_test.go >x && mv x greet_test.go && gofmt -w greet_test.go
 	cat >>greet_test.go <<'EOF'
 
+// @covers AC-002-01
 func TestAStrangerHasAName(t *testing.T) {
 	if Hello("") == "Hello, !" {
 		t.Error("a stranger is greeted without a name")
