@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
@@ -206,6 +207,8 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
 		r.Steps.Resolve, r.Infra.Made = r.Steps.after(c.stamp()), ""
+		// What was settled as it was blocked is settled anew.
+		r.Steps.Learnings, r.Steps.State = time.Time{}, time.Time{}
 		p.Intent, p.LastAttempt = nil, nil
 		if err := c.learnReview(p, r, in.Review); err != nil {
 			return err

@@ -20,8 +20,9 @@ import (
 )
 
 // windows reads the learnings that are in force: the run's, or those of the file that serves until there is one.
-func (l *learnPlace) windows() (*learn.Windows, error) {
-	progress, err := l.p.progress(l.repo)
+func (l *learnPlace) windows() (*learn.Windows, error) { return l.windowsOf(l.p.progress(l.repo)) }
+
+func (l *learnPlace) windowsOf(progress *checkpoint.Progress, err error) (*learn.Windows, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (l *learnPlace) tellLearned(ctx context.Context) error {
 	if l.p.Getenv(notify.Variable) == notify.Learned {
 		return nil // such a command called us; who called it tells next what it added
 	}
-	w, err := l.windows()
+	w, err := l.stored()
 	if err != nil || len(commands) == 0 || len(w.Untold) == 0 {
 		return err
 	}
@@ -39,7 +39,7 @@ func (l *learnPlace) tellLearned(ctx context.Context) error {
 	l.p.forgetProgress()
 	place := notify.Place{Dir: l.repo.Top, Environ: l.p.Environ}
 	for {
-		if w, err = l.windows(); err != nil || len(w.Untold) == 0 {
+		if w, err = l.stored(); err != nil || len(w.Untold) == 0 {
 			return err
 		}
 		u := w.Untold[0]
@@ -62,6 +62,11 @@ func (l *learnPlace) tellLearned(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// stored is windows as they are on the disk now: we and others have written since the program began.
+func (l *learnPlace) stored() (*learn.Windows, error) {
+	return l.windowsOf(checkpoint.NewStore(l.repo, l.p.Now).Load())
 }
 
 // learnedEvent is a learning as on.learned reads it.

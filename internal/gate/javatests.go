@@ -13,7 +13,9 @@ var (
 	javaNever     = setOf("Disabled Ignore")
 	javaSometimes = lazyregexp.New(`^(Disabled|Enabled)(If|On|For)\w*$`)
 	javaAssertion = lazyregexp.New(`^(assert|expect|verify|should|andExpect|check|ensure)([A-Z]\w*)?$`)
-	javaChecks    = setOf("fail failBecauseExceptionWasNotThrown isEqualTo expectNext expectError verifyComplete until untilAsserted statusCode")
+	// javaPlain compare what they are given: literals alone make them say nothing.
+	javaPlain  = setOf("assertTrue assertFalse assertEquals assertNotEquals assertSame assertNotSame assertNull assertNotNull assertArrayEquals assertIterableEquals")
+	javaChecks = setOf("fail failBecauseExceptionWasNotThrown isEqualTo expectNext expectError verifyComplete until untilAsserted statusCode")
 )
 
 // readJava reads methods that annotations, or JUnit 3's names, make tests.
@@ -173,7 +175,10 @@ func (b *bodies) weighJava(c *chain) weight {
 				return b.unlessConstants(c)
 			}
 		case javaAssertion.MatchString(l.name) && (i == 0 || strings.HasPrefix(l.name, "assert") || strings.HasPrefix(l.name, "expect") || strings.HasPrefix(l.name, "andExpect") || c.head() == "Mockito" || strings.HasPrefix(l.name, "should")):
-			return b.unlessConstant(l)
+			if javaPlain[l.name] {
+				return b.unlessConstant(l)
+			}
+			return hard
 		case javaChecks[l.name], i == 0 && b.helpers[l.name]:
 			return hard
 		}

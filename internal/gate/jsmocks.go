@@ -12,7 +12,7 @@ var (
 	jsMockLibraries = setOf("sinon ts-sinon testdouble nock proxyquire rewiremock mockery jest-mock jest-mock-extended vitest-mock-extended ts-mockito jest-when vitest-when jest-fetch-mock vitest-fetch-mock fetch-mock " +
 		"axios-mock-adapter moxios msw msw/node @golevelup/ts-jest jest-mock-axios aws-sdk-client-mock mock-require esmock ts-mock-imports")
 	// jsTestRunners are modules of which only these names do.
-	jsTestRunners   = setOf("vitest @jest/globals node:test test bun:test")
+	jsTestRunners   = setOf("vitest @jest/globals node:test bun:test")
 	jsMockObjects   = setOf("jest vi vitest mock spyOn")
 	jsGlobalObjects = setOf("jest vi sinon")
 	// jsNoMock are methods of those objects that replace no code: clocks, settings, the real module.

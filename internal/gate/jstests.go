@@ -276,7 +276,10 @@ func (b *bodies) weighJS(c *chain) weight {
 		case l.name == "should" && i > 0, l.name == "assert" && l.called && i > 0:
 			return hard
 		case l.called && jsHelper.MatchString(l.name) && !(i > 0 && (l.name == "check" || l.name == "verify" || l.name == "must" || l.name == "ensure")):
-			return b.unlessConstant(l)
+			if l.name == "assert" {
+				return b.unlessConstant(l)
+			}
+			return hard
 		case l.called && l.name == "fail" && i == 0, l.called && i == 0 && b.helpers[l.name]:
 			return hard
 		case i > 0 && c.links[i-1].name == "assert" && l.called:

@@ -159,15 +159,12 @@ func (t *mockedFile) within(ranges [][2]int) {
 	for _, r := range ranges {
 		t.total += r[1] - r[0] + 1
 	}
-	outside := func(line int) bool {
-		return !slices.ContainsFunc(ranges, func(r [2]int) bool { return line >= r[0] && line <= r[1] })
-	}
 	for line := range t.lines {
-		if outside(line) {
+		if !within(ranges, line) {
 			delete(t.lines, line)
 		}
 	}
-	t.targets = slices.DeleteFunc(t.targets, func(m mockTarget) bool { return outside(m.line) })
+	t.targets = slices.DeleteFunc(t.targets, func(m mockTarget) bool { return !within(ranges, m.line) })
 }
 
 // density holds the file to the share: more than that needs a reason in a comment of the file.

@@ -11,9 +11,11 @@ import (
 )
 
 var (
-	pyCollected  = []string{"test*.py", "*_test.py", "*_tests.py"}
-	pyHelper     = lazyregexp.New(`^_?(assert|expect|verify|check|ensure)(_\w+|[A-Z]\w*)?$`)
-	pyAssertion  = lazyregexp.New(`^assert(_\w+|[A-Z]\w*)$`)
+	pyCollected = []string{"test*.py", "*_test.py", "*_tests.py"}
+	pyHelper    = lazyregexp.New(`^_?(assert|expect|verify|check|ensure)(_\w+|[A-Z]\w*)?$`)
+	pyAssertion = lazyregexp.New(`^assert(_\w+|[A-Z]\w*)$`)
+	// pyPlain compare what they are given: literals alone make them say nothing.
+	pyPlain      = setOf("assertEqual assertEquals assertNotEqual assertTrue assertFalse assertIs assertIsNot assertIsNone assertIsNotNone assertIn assertNotIn assertGreater assertGreaterEqual assertLess assertLessEqual assertAlmostEqual assertListEqual assertDictEqual assertSetEqual assertTupleEqual assertSequenceEqual assertCountEqual assertMultiLineEqual")
 	pySkipping   = setOf("skip skipTest xfail importorskip SkipTest")
 	pyDecorators = map[string]bool{"skip": true, "xfail": true, "expectedFailure": true, "skipif": false, "skipIf": false, "skipUnless": false} // and whether always
 )
@@ -35,6 +37,11 @@ func (t *testFile) readPython(f *source.File, isTest bool) {
 			helpers[name] = body
 		}
 	})
+	for i := 0; i+4 < len(f.Code); i++ { // eq = self.assertEqual
+		if f.Code[i].First && f.Code[i].Kind == source.Word && f.Code[i+1].Is("=") && f.Code[i+2].Is("self") && f.Code[i+3].Is(".") && pyAssertion.MatchString(f.Code[i+4].Text) {
+			b.helpers[f.Code[i].Text] = true
+		}
+	}
 	t.readHelpers(b, helpers, isTest)
 	r.each(r.test)
 	if !takes {
@@ -201,10 +208,12 @@ func (b *bodies) weighPython(c *chain) weight {
 		return nothing
 	case len(c.links) > 1 && (c.head() == "pytest" && (last.name == "raises" || last.name == "warns" || last.name == "fail" || last.name == "deprecated_call") || c.head() == "self" && last.name == "fail"):
 		return hard
-	case pyAssertion.MatchString(last.name) && len(c.links) > 1 && c.head() != "self":
-		return hard // of a mock, or a library's
-	case pyAssertion.MatchString(last.name) && len(c.links) > 1, pyHelper.MatchString(last.name) && (len(c.links) == 1 || c.head() == "self"):
+	case pyPlain[last.name]:
 		return b.unlessConstant(last)
+	case pyAssertion.MatchString(last.name) && len(c.links) > 1, pyHelper.MatchString(last.name) && (len(c.links) == 1 || c.head() == "self"):
+		return hard
+	case strings.HasPrefix(last.name, "test") && c.head() == "self" && len(c.links) == 2:
+		return soft // another test
 	case b.helpers[last.name] && (len(c.links) == 1 || c.head() == "self" || c.head() == "cls"):
 		return hard
 	}

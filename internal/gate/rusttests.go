@@ -20,11 +20,7 @@ func (t *testFile) readRust(f *source.File, src []byte, isTest bool) {
 	ranges := f.RustTests(src)
 	helpers := map[string][2]int{}
 	rustFunctions(f, func(name string, attributes []source.Token, line int, body [2]int, _ string) {
-		inTests := isTest
-		for _, r := range ranges {
-			inTests = inTests || line >= r[0] && line <= r[1]
-		}
-		if inTests && !isRustTest(f, attributes) {
+		if (isTest || within(ranges, line)) && !isRustTest(attributes) {
 			helpers[name] = body
 		}
 	})
@@ -33,7 +29,7 @@ func (t *testFile) readRust(f *source.File, src []byte, isTest bool) {
 	rustFunctions(f, func(name string, attributes []source.Token, line int, body [2]int, module string) {
 		name = strings.TrimPrefix(module+"::"+name, "::")
 		t.declared[name] = true
-		if !isRustTest(f, attributes) {
+		if !isRustTest(attributes) {
 			return
 		}
 		fn := b.count(body[0], body[1])
@@ -60,7 +56,7 @@ func (t *testFile) readRust(f *source.File, src []byte, isTest bool) {
 		t.tests[t.unique(name)] = fn
 	})
 	for i, tok := range f.Code {
-		if (isTest || len(ranges) > 0) && tok.Is("exit") && i > 1 && f.Code[i-1].Is("::") && f.Code[i-2].Is("process") && (isTest || within(ranges, tok.Line)) {
+		if tok.Is("exit") && i > 1 && f.Code[i-1].Is("::") && f.Code[i-2].Is("process") && (isTest || within(ranges, tok.Line)) {
 			t.marks = append(t.marks, mark{"tests-not-run", tok.Line, "process::exit ends the tests that follow"})
 		}
 	}
@@ -146,7 +142,7 @@ func attributesOf(tokens []source.Token) []string {
 	return texts
 }
 
-func isRustTest(_ *source.File, attributes []source.Token) bool {
+func isRustTest(attributes []source.Token) bool {
 	for _, text := range attributesOf(attributes) {
 		if rustTest.MatchString(text) {
 			return true
@@ -168,7 +164,7 @@ func (b *bodies) weighRust(c *chain) weight {
 	case macro && (last.name == "panic" || last.name == "unreachable" || last.name == "bail"):
 		return hard
 	case head.called && len(c.links) == 1 && (rustAssertion.MatchString(head.name) || b.helpers[head.name]):
-		return b.unlessConstant(head)
+		return hard
 	}
 	for i, l := range c.links {
 		if i > 0 && l.called && rustUnwraps[l.name] {

@@ -120,7 +120,11 @@ func (t *testFile) suppressions(f *source.File) {
 				text += joinTokens(f.Code[at:f.Code[at].Pair+1], "")
 			}
 		}
-		if text != "" && re.MatchString(text) {
+		switch {
+		case text == "" || !re.MatchString(text):
+		case f.Language == source.Rust:
+			add(tok.Line, "#["+text+"]")
+		default:
 			add(tok.Line, tok.Text+text)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // The integrity layer reads changed files. Its rules are in integrity.go.
 
-const integrityVersion = 3
+const integrityVersion = 4
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
@@ -25,9 +25,13 @@ func (j *judge) integrityKey() inputs {
 }
 
 func (j *judge) integrity(ctx context.Context) (Layer, error) {
-	files, err := j.changedContents(ctx, func(f diffstat.File) bool {
+	pick := func(f diffstat.File) bool {
 		return source.LanguageOf(f.Path) != source.Unknown && !lifeless(f) || source.LanguageOf(f.From) != source.Unknown
-	})
+	}
+	if len(j.Others) > 0 {
+		return j.mergeIntegrity(ctx, pick)
+	}
+	files, err := j.changedContents(ctx, pick)
 	if err != nil {
 		return Layer{}, err
 	}
@@ -51,13 +55,35 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 			}
 		}
 	}
-	if len(l.Findings) > 0 {
-		l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": tests are weaker than before"
-		l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
-		if j.Requirement == nil {
-			l.Advice = "restore these tests, or say why in a comment of the file: @test-change-justified: ..."
-		}
+	j.judgeIntegrity(&l, "tests are weaker than before")
+	return l, nil
+}
+
+func (j *judge) judgeIntegrity(l *Layer, what string) {
+	if len(l.Findings) == 0 {
+		return
 	}
+	l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": "+what
+	l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
+	if j.Requirement == nil {
+		l.Advice = "restore these tests, or say why in a comment of the file: @test-change-justified: ..."
+	}
+}
+
+// mergeIntegrity judges a merge of a person's.
+func (j *judge) mergeIntegrity(ctx context.Context, pick func(diffstat.File) bool) (Layer, error) {
+	found, justified, examined, err := j.weakerThanASide(ctx, pick)
+	if err != nil {
+		return Layer{}, err
+	}
+	if !examined {
+		return Layer{Result: NotApplicable, Summary: "a merge: each file is one of its sides'"}, nil
+	}
+	l := Layer{Result: Pass, Summary: "a merge: no test is weaker than on one of its sides", Findings: found}
+	if justified > 0 {
+		l.Notes = append(l.Notes, plural(justified, "finding")+" justified by @test-change-justified")
+	}
+	j.judgeIntegrity(&l, "tests are weaker than on one of the merge's sides")
 	return l, nil
 }
 
@@ -71,6 +97,10 @@ func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bo
 	if err != nil {
 		return nil, err
 	}
+	return j.contentsOf(ctx, stat, pick)
+}
+
+func (j *judge) contentsOf(ctx context.Context, stat *diffstat.Stat, pick func(diffstat.File) bool) ([]sourceChange, error) {
 	var files []sourceChange
 	var blobs []string
 	var into []func([]byte)
@@ -96,7 +126,7 @@ func (j *judge) changedContents(ctx context.Context, pick func(diffstat.File) bo
 			blobs, of, into = append(blobs, f.NewBlob), append(of, i), append(into, func(data []byte) { files[i].After = data })
 		}
 	}
-	err = j.Repo.Blobs(ctx, blobs, func(i int, r io.Reader, size int64) error {
+	err := j.Repo.Blobs(ctx, blobs, func(i int, r io.Reader, size int64) error {
 		if size > maxFile {
 			tooLarge[files[of[i]].Path] = true
 			return nil

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 )
 
@@ -88,6 +89,57 @@ func TestTrailer(t *testing.T) {
 	v.Layer("L1b").Result, v.Layer("L1b").Share = NotApplicable, nil
 	if got, want := v.Trailer(), "L1 pass; L1b not-applicable; L2 212 passed; L3 8123/9410"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+	v.Layer("L2").Counts.Flaky = 2
+	if got, want := v.Trailer(), "L1 pass; L1b not-applicable; L2 212 passed, 2 of them flaky; L3 8123/9410"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestWarnings: they are bounded and cleaned as findings are, and change no result.
+func TestWarnings(t *testing.T) {
+	l := Layer{Name: "trace", Result: Pass, Summary: "0 of 60 criteria covered"}
+	l.hold(config.Off, []Finding{{Rule: "x", Message: "never"}})
+	for i := range maxFindings + 10 {
+		l.hold(config.Warn, []Finding{{Path: "a\xff", Line: i + 1, Rule: "x", Message: "\x1b[31mred\x1b[0m"}})
+	}
+	l.bound()
+	if n := len(l.Warnings); n != maxFindings+1 || l.Warnings[n-1].Message != "... and 10 more" || l.Warnings[0].Message != "red" || len(l.Findings) != 0 {
+		t.Errorf("%d warnings: %+v", n, l.Warnings[0])
+	}
+	var out strings.Builder
+	if err := l.WriteText(&out, false); err != nil || !strings.Contains(out.String(), ":1: red\n    warning: ") {
+		t.Errorf("%v, %q", err, out.String())
+	}
+	l.hold(config.Enforce, []Finding{{Rule: "x", Message: "now"}})
+	if len(l.Findings) != 1 {
+		t.Errorf("%v", l.Findings)
+	}
+}
+
+// TestSoften: a check that only warns, and cannot be made, holds nothing back and is no pass.
+func TestSoften(t *testing.T) {
+	broken := errors.New("git log: no such commit")
+	for _, c := range []struct {
+		level config.Level
+		layer Layer
+		err   error
+		want  string
+	}{
+		{config.Warn, Layer{}, broken, "not-applicable could not be told: git log: no such commit"},
+		{config.Warn, Layer{Result: Error, Summary: "timeout"}, nil, "not-applicable could not be told: timeout"},
+		{config.Warn, Layer{Result: Pass, Summary: "fine"}, nil, "pass fine"},
+		{config.Enforce, Layer{Result: Error, Summary: "timeout"}, nil, "error timeout"},
+		{config.Enforce, Layer{}, broken, " git log: no such commit"},
+	} {
+		l, err := soften(c.level)(c.layer, c.err)
+		got := string(l.Result) + " " + l.Summary
+		if err != nil {
+			got = string(l.Result) + " " + err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s, %v: %q, want %q", c.level, c.layer, got, c.want)
+		}
 	}
 }
 

@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -280,9 +280,14 @@ func (w *world) checkRemains() (found []finding, err error) {
 	}
 	// The kernel's locks: whoever comes next gets them.
 	for _, name := range []string{".git/ralph/run.lock", ".git/ralph/write.lock", ".sprint-state/ralph-loop/learnings.lock"} {
-		if out, err := exec.Command("flock", "-n", filepath.Join(w.repo, name), "true").CombinedOutput(); err != nil {
-			found = append(found, finding{orphan, fmt.Sprintf("%s is held: %v %s", name, err, out)})
+		f, err := os.Open(filepath.Join(w.repo, name))
+		if err != nil {
+			return nil, err
 		}
+		if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+			found = append(found, finding{orphan, fmt.Sprintf("%s is held: %v", name, err)})
+		}
+		_ = f.Close()
 	}
 	return found, nil
 }
