@@ -38,7 +38,6 @@ func (l *learnPlace) updateWindows(ctx context.Context, ingested string, change 
 	if err := makeSprint(l.repo); err != nil {
 		return err
 	}
-	defer l.p.forgetProgress()
 	ran, err := checkpoint.NewStore(l.repo, l.p.Now).UpdateLearnings(ctx, ingested, change)
 	if ran || err != nil {
 		return err

@@ -36,7 +36,6 @@ func (l *learnPlace) tellLearned(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	l.p.forgetProgress()
 	place := notify.Place{Dir: l.repo.Top, Environ: l.p.Environ}
 	for {
 		if w, err = l.stored(); err != nil || len(w.Untold) == 0 {

@@ -25,8 +25,7 @@ type project struct {
 	spec  string // path of the specification, relative to the worktree's top
 }
 
-// progress is the state as this program found it at its start. Who changes the state reads it anew, under its lock, and
-// then forgets what was found.
+// progress is the state as this program found it at its start. Who changes the state reads it anew, under its lock.
 func (p *Process) progress(repo *git.Repo) (*checkpoint.Progress, error) {
 	if p.found == nil || p.found.repo != repo {
 		progress, err := checkpoint.NewStore(repo, p.Now).Load()
@@ -34,9 +33,6 @@ func (p *Process) progress(repo *git.Repo) (*checkpoint.Progress, error) {
 	}
 	return p.found.progress, p.found.err
 }
-
-// forgetProgress has the next call of progress read the state anew: we changed it, or waited while others may have.
-func (p *Process) forgetProgress() { p.found = nil }
 
 // foundState is what progress gave.
 type foundState struct {
