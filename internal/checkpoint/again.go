@@ -44,7 +44,7 @@ func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head stri
 func (c *Checkpoint) sayInterrupted(ctx context.Context, id string, ended *AttemptOutcome, ref string) error {
 	if ended == nil {
 		if ref != "" {
-			c.say("%s was interrupted; what its attempt had done is kept under %s, and the same attempt begins again", id, ref)
+			c.say("%s was interrupted; what its attempt had done, and anybody since, is kept under %s, and the same attempt begins again", id, ref)
 		}
 		return nil
 	}

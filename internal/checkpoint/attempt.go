@@ -288,7 +288,11 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	if err != nil {
 		return fmt.Errorf("build the index: %w", err)
 	}
-	paths, err := c.changes(ctx, c.p.Baseline, tree)
+	before := c.p.Baseline
+	if r := c.p.Find(c.p.Req.Current); r != nil && r.Infra.Made != "" {
+		before = r.Infra.Made // what was made for the requirement is none of its work
+	}
+	paths, err := c.changes(ctx, before, tree)
 	if err != nil {
 		return err
 	}

@@ -275,6 +275,14 @@ func runWord(s RunStatus) string {
 // WriteDecisions prints, where a run waits for its user, what can be decided about each requirement that is blocked by
 // its own failure, as commands to copy. loop is how the user calls the driver.
 func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
+	possible := func(e RunEvent) bool {
+		probe := *c.p
+		return probe.move(e) == nil
+	}
+	when := "Decide, then start the loop again"
+	if !possible(RunDecide) {
+		when = "Start the loop again, then decide"
+	}
 	for _, r := range c.p.Requirements {
 		if r.Status != Blocked || len(r.BlockedBy) > 0 {
 			continue
@@ -290,7 +298,7 @@ func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 			waiting = "; waiting behind it: " + oneLine(strings.Join(behind, ", "))
 		}
 		id, decide := shellWord(r.ID), shellWord(loop)+" decide "+shellWord(r.ID)
-		if _, err := fmt.Fprintf(w, "\n%s is blocked: %s%s\nDecide, then start the loop again:\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting); err != nil {
+		if _, err := fmt.Fprintf(w, "\n%s is blocked: %s%s\n%s:\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting, when); err != nil {
 			return err
 		}
 		if err := writeColumns(w, [][]string{

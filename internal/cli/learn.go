@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -304,6 +305,9 @@ func (l *learnProgram) tokens(c *urfave.Context) error {
 	}
 	for _, name := range names {
 		data, err := l.readInput(c.Context, name, 1<<30)
+		if errors.Is(err, fs.ErrNotExist) {
+			return exit.Fail("name a file that is there", "%q does not exist", name)
+		}
 		if err != nil {
 			return err
 		}
