@@ -367,6 +367,6 @@ func (c *Checkpoint) overBudget(p *Progress) error {
 	if limit == 0 || p.Cost.Cumulative <= limit || n.Done+n.Skipped == n.Total {
 		return nil
 	}
-	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit), commit that, and start the loop again",
 		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
 }

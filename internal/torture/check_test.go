@@ -241,7 +241,8 @@ func (w *world) checkBelongings() (found []finding, err error) {
 // checkState: `ralph-checkpoint check` has nothing to say, and each requirement stands where it must.
 func (w *world) checkState() (found []finding, err error) {
 	if out, err := w.command("ralph-checkpoint", "check").CombinedOutput(); err != nil || len(out) > 0 {
-		found = append(found, finding{corrupt, fmt.Sprintf("ralph-checkpoint check: %v\n%s", err, out)})
+		state, _ := os.ReadFile(filepath.Join(w.repo, ".sprint-state", "ralph-loop", "progress.log"))
+		found = append(found, finding{corrupt, fmt.Sprintf("ralph-checkpoint check: %v\n%s\n%s", err, out, state)})
 	}
 	out, err := w.command("ralph-checkpoint", "status").CombinedOutput()
 	if err != nil {
