@@ -67,8 +67,14 @@ func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil || d.IsDir() || c.unguarded(path) {
+			if err != nil || c.unguarded(path) {
 				return err
+			}
+			if d.IsDir() {
+				if below(path, c.repo.Sprint()) { // one may stand where the loop is about to write a file
+					files[path] = keptFile{mode: fs.ModeDir, unread: true}
+				}
+				return nil
 			}
 			info, err := d.Info()
 			if errors.Is(err, fs.ErrNotExist) {
@@ -120,14 +126,16 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 	for path, f := range now {
 		was, known := g.files[path]
 		switch {
-		case known && (was.unread || !f.unread && was.same(f)):
+		case known && was.unread && was.mode.IsDir() == f.mode.IsDir():
+			continue
+		case known && !was.unread && !f.unread && was.same(f):
 			continue
 		case g.legitimate(path, f):
 			continue
-		case known:
+		case known && !was.unread:
 			err = was.put(path)
 		default:
-			err = os.Remove(path)
+			err = os.RemoveAll(path) // with its folder it may be gone already
 			failpoint.Step("remove a file that was not there")
 		}
 		if err != nil {
@@ -147,7 +155,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 		}
 	}
 	for path, was := range g.files {
-		if _, ok := now[path]; ok {
+		if _, ok := now[path]; ok || was.mode.IsDir() {
 			continue
 		}
 		if err := was.put(path); err != nil {

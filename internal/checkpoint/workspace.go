@@ -123,7 +123,7 @@ func tempFile(prefix string, data []byte) (path string, done func(), err error) 
 type keptFile struct {
 	data   []byte // of a link: where it leads
 	mode   fs.FileMode
-	unread bool // too large, or neither a file nor a link
+	unread bool // a folder, too large, or neither a file nor a link
 }
 
 func (f keptFile) gitMode() string {

@@ -29,11 +29,18 @@ func (j *judge) redKey() inputs {
 	g := j.Config.Gate
 	in := j.suiteKey("red", j.Tree)
 	in.Version, in.Base = redVersion, j.baseTree
-	in.Settings = append(in.Settings, g.Red, j.Config.TestInfra.File)
+	in.Settings = append(in.Settings, g.Red, j.Config.TestInfra.File, j.baselineIsGreen())
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.NoTestRequired}
 	}
 	return in
+}
+
+// baselineIsGreen reports whether the baseline's own tests are known to pass: what fails on the mixed tree is then the new
+// and changed ones' doing.
+func (j *judge) baselineIsGreen() bool {
+	_, green := j.cache.get(j.suiteKey("L2", j.baseTree).key())
+	return green
 }
 
 // newTests are the tests that a change brings or alters.
@@ -275,11 +282,10 @@ func (j *judge) redOwn(ctx context.Context, second *judge, tests newTests) (Laye
 			named++
 		}
 	}
-	_, green := j.cache.get(j.suiteKey("L2", j.baseTree).key())
 	switch {
 	case named > 0:
 		l.Summary = fmt.Sprintf("%s of the new and changed tests on the baseline's implementation", plural(named, "failure"))
-	case len(failing) > 0 && green:
+	case len(failing) > 0 && j.baselineIsGreen():
 		l.Summary = "the tests pass on the baseline, and fail with the new and changed ones: " + short(failing[0].Message, 200)
 	case len(failing) > 0:
 		l = j.untold("tests fail on the baseline's implementation, and nothing shows that the new ones are among them", r.log)
