@@ -22,8 +22,12 @@ build: ## build the four programs into bin/
 demo: build ## run the loop on the example project with the recorded agent
 	@PATH="$(CURDIR)/bin:$$PATH" scripts/demo
 
+# What tests run besides Go and git; on Linux strace too.
+TEST_TOOLS = dash busybox jq $(if $(filter Linux,$(shell uname)),strace)
+
 .PHONY: test
-test: ## run all tests
+test: ## run all tests; what they want besides Go and git is installed, or named
+	@scripts/tools $(TEST_TOOLS)
 	$(GO) test ./...
 
 .PHONY: test-node
@@ -53,7 +57,7 @@ lint: ## run the linters
 	scripts/lint
 
 .PHONY: bench
-bench: bench-order bench-gate bench-loop ## run all benchmarks
+bench: bench-order bench-gate bench-learn bench-tokens bench-loop ## run all benchmarks
 	$(GO) test -run '^$$' -bench . -benchtime 3x ./internal/...
 
 .PHONY: bench-order

@@ -26,7 +26,7 @@ func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head stri
 	switch {
 	case last == nil || last.Req != r.ID || last.Number != r.Attempts+1 || r.Status != InProgress && r.Status != Retry:
 		return nil
-	case !last.Changed || last.Outcome == OutcomeLimited || head != c.p.Baseline:
+	case !last.Changed || couldNotWork(last.Outcome) || head != c.p.Baseline:
 		return nil
 	}
 	if req := c.graph.Spec().Lookup(r.ID); req == nil || req.Hash() != r.SpecHash {

@@ -69,7 +69,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
 		}
 	}
-	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id), folder)
+	dir := filepath.Join(c.runDir(id), folder)
 	if last := c.p.LastAttempt; last != nil && last.Aside && last.Req == id && last.Number == a.Number && !infra {
 		return c.putBackAttempt(ctx, last, dir)
 	}

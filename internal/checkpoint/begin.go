@@ -164,6 +164,14 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	if err := c.sayInterrupted(ctx, r.ID, ended, ref); err != nil {
 		return err
 	}
+	if head != c.p.Baseline {
+		// What the user has committed of ralph.yaml, such as a higher budget, holds from this start on.
+		cfg, err := gate.ReadConfig(ctx, c.repo, head, head)
+		if err != nil {
+			return err
+		}
+		cfg.Spec, c.cfg = c.cfg.Spec, cfg
+	}
 	return c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, ended
 		return nil

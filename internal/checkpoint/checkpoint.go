@@ -74,6 +74,11 @@ func (c *Checkpoint) Progress() *Progress { return c.p }
 // ReportPath is where an agent leaves its report.
 func (c *Checkpoint) ReportPath() string { return filepath.Join(c.repo.Sprint(), "report.yaml") }
 
+// runDir is where this run keeps what came of the attempts at a requirement, a folder each.
+func (c *Checkpoint) runDir(id string) string {
+	return filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id))
+}
+
 // update is one read-modify-write of the state. An error of change leaves it as it was.
 func (c *Checkpoint) update(ctx context.Context, change func(*Progress) error) error {
 	return c.store.Update(ctx, func(p *Progress) (*Progress, error) {

@@ -31,7 +31,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 	if c.replayed(id, Pass) {
 		return c.p.Find(id).Commit, nil
 	}
-	r, _, err := c.mustBeAttempted(id)
+	r, err := c.attempted(id)
 	if err != nil {
 		return "", err
 	}
@@ -215,6 +215,9 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 		}
 		c.noteDone(p, r)
 		if event == DecideManual {
+			// Nothing is left to settle: no attempt made it, so no report tells of it.
+			r.Steps.Learnings = r.Steps.after(c.stamp())
+			r.Steps.State = r.Steps.Learnings
 			return c.reopenRun(p)
 		}
 		return c.rebuildBlocks(p)

@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"ralph-loop/internal/git"
 	"ralph-loop/internal/spec"
 )
 
@@ -47,7 +46,7 @@ func wholeSuite(figures string) bool {
 // checkPrompts looks at the prompts that were kept of a requirement's attempts in this run.
 func (c *Checkpoint) checkPrompts(id string, report func(string, ...any)) error {
 	own := c.graph.Spec().Lookup(id)
-	dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id))
+	dir := c.runDir(id)
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) || own == nil {
 		return nil // its logs were removed, or nobody made an attempt

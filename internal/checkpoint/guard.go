@@ -15,6 +15,7 @@ import (
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/learn"
 )
 
 // guard remembers, before an agent is let loose, what is not the agent's to change: where HEAD and the refs point,
@@ -121,7 +122,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 		switch {
 		case known && (was.unread || !f.unread && was.same(f)):
 			continue
-		case known && g.legitimate(path, f):
+		case g.legitimate(path, f):
 			continue
 		case known:
 			err = was.put(path)
@@ -191,9 +192,13 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 }
 
 // legitimate reports whether a changed state file is what our own programs wrote meanwhile: a person may add a
-// learning while an agent runs, and nothing else in the state may differ.
+// learning while an agent runs, which on.learned is then told, and nothing else in the state may differ.
 func (g *guard) legitimate(path string, now keptFile) bool {
-	if filepath.Base(path) != LogName {
+	switch filepath.Base(path) {
+	case LogName:
+	case learn.HistoryFile: // what left the window; nothing is ever taken out of it
+		return !now.unread && bytes.HasPrefix(now.data, g.files[path].data)
+	default:
 		return false
 	}
 	before, err1 := decode(g.files[path].data)
@@ -202,6 +207,11 @@ func (g *guard) legitimate(path string, now keptFile) bool {
 		return false
 	}
 	before.Serial, before.CheckpointAt, before.Learnings = after.Serial, after.CheckpointAt, after.Learnings
+	for _, r := range before.Requirements {
+		if same := after.Find(r.ID); same != nil {
+			r.OnLearned = same.OnLearned
+		}
+	}
 	a, err1 := encode(before)
 	b, err2 := encode(after)
 	return err1 == nil && err2 == nil && bytes.Equal(a, b)

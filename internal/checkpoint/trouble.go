@@ -21,6 +21,12 @@ const (
 	OutcomeNotFound = "not-found"
 )
 
+// couldNotWork reports whether an outcome is that of an agent that could not be asked: such an attempt is made again,
+// uncharged.
+func couldNotWork(outcome string) bool {
+	return outcome == OutcomeLimited || outcome == OutcomeCutOff
+}
+
 // What goes wrong with an agent and not with its work is nobody's attempt: it is waited for, or ends the loop.
 const (
 	looks     = 3                // for a program that is not there: it may be about to be replaced
@@ -111,7 +117,7 @@ func (c *Checkpoint) noteTrouble(p *Progress, a *Attempted) {
 	} else {
 		p.AtOnce = 0
 	}
-	if a.Outcome != OutcomeLimited && a.Outcome != OutcomeCutOff {
+	if !couldNotWork(a.Outcome) {
 		p.Limit = nil
 		return
 	}

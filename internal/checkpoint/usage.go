@@ -14,7 +14,7 @@ import (
 // tokens is how many tokens an attempt used: what the agent said, else an estimate of a token for four bytes of prompt
 // and output. A request that was refused used nothing that can be guessed.
 func tokens(a *Attempted, log agentlog.Log, prompt string) (n int, guessed bool, err error) {
-	if n := log.Usage.Charged(); n > 0 || a.Outcome == OutcomeNotFound || a.Outcome == OutcomeLimited || a.Outcome == OutcomeCutOff {
+	if n := log.Usage.Charged(); n > 0 || a.Outcome == OutcomeNotFound || couldNotWork(a.Outcome) {
 		return n, false, nil
 	}
 	var size int64

@@ -74,7 +74,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	if c.replayed(id, FailAgain, FailLast) {
 		return c.p.Find(id).Status, nil
 	}
-	r, _, err := c.mustBeAttempted(id)
+	r, err := c.attempted(id)
 	if err != nil {
 		return "", err
 	}
@@ -82,7 +82,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	if last == nil || last.Req != id {
 		return "", noAttempt(r)
 	}
-	if last.Outcome == OutcomeLimited || last.Outcome == OutcomeCutOff {
+	if couldNotWork(last.Outcome) {
 		if err := c.backToAttempt(ctx); err != nil {
 			return "", err
 		}
@@ -150,22 +150,22 @@ func noAttempt(r *Requirement) error {
 	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
 
-// mustBeAttempted is the requirement in work, with the infrastructure behind it.
-func (c *Checkpoint) mustBeAttempted(id string) (*Requirement, *Requirement, error) {
+// attempted is the requirement in work, with the infrastructure behind it and no attempt put aside.
+func (c *Checkpoint) attempted(id string) (*Requirement, error) {
 	if c.p == nil {
-		return nil, nil, errNoRun()
+		return nil, errNoRun()
 	}
 	r, _, err := c.current(c.p, id)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if r.Status != InProgress && r.Status != Retry {
-		return nil, nil, exit.Refuse(legal(r), "%s is %s: no attempt was made", id, r.Status)
+		return nil, exit.Refuse(legal(r), "%s is %s: no attempt was made", id, r.Status)
 	}
 	if last := c.p.LastAttempt; last != nil && last.Req == id && last.Aside {
-		return nil, nil, exit.Refuse("'ralph-checkpoint attempt "+id+" -- COMMAND' puts it back, without calling COMMAND", "%s: the work of attempt %d is put aside", id, last.Number)
+		return nil, exit.Refuse("'ralph-checkpoint attempt "+id+" -- COMMAND' puts it back, without calling COMMAND", "%s: the work of attempt %d is put aside", id, last.Number)
 	}
-	return r, r, nil
+	return r, nil
 }
 
 // setAside keeps the work of a requirement that is given up under a ref and cleans the tree; the reason then names it.
@@ -367,6 +367,6 @@ func (c *Checkpoint) overBudget(p *Progress) error {
 	if limit == 0 || p.Cost.Cumulative <= limit || n.Done+n.Skipped == n.Total {
 		return nil
 	}
-	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit) and start the loop again",
+	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit), commit that, and start the loop again",
 		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
 }

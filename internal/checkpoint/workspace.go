@@ -302,7 +302,7 @@ func (c *Checkpoint) moveNested(ctx context.Context, baseline, id string, userFi
 		if slices.Contains(userFiles, path) {
 			continue
 		}
-		dir := filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id))
+		dir := c.runDir(id)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fmt.Errorf("move %q away: %w", path, err)
 		}

@@ -286,5 +286,6 @@ func oneOf(flag, value string, known ...string) error {
 			return nil
 		}
 	}
+	known = slices.DeleteFunc(known, func(k string) bool { return k == "" })
 	return exit.Misuse("known are "+strings.Join(known, ", "), "--%s %q is unknown", flag, value)
 }

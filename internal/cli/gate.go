@@ -22,11 +22,13 @@ const gateName = "ralph-gate"
 // Gate runs ralph-gate.
 func Gate(p *Process, doc string, args []string) int {
 	g := &gateProgram{p}
-	// Options may stand before the verb or behind it; option() looks in both places.
+	base := func() urfave.Flag { return &urfave.StringFlag{Name: "base"} }
+	req := func() urfave.Flag { return &urfave.StringFlag{Name: "req"} }
+	format := func() urfave.Flag { return &urfave.StringFlag{Name: "format", Value: "text"} }
 	flags := func() []urfave.Flag {
 		return []urfave.Flag{
-			&urfave.StringFlag{Name: "base"}, &urfave.StringFlag{Name: "req"}, &urfave.StringFlag{Name: "only"}, &urfave.StringFlag{Name: "push"},
-			&urfave.StringFlag{Name: "format"}, &urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "verdict"}, &urfave.StringFlag{Name: "color"},
+			base(), req(), format(), &urfave.StringFlag{Name: "only"}, &urfave.StringFlag{Name: "push"},
+			&urfave.StringFlag{Name: "digest"}, &urfave.StringFlag{Name: "verdict"}, &urfave.StringFlag{Name: "color", Value: "auto"},
 			&urfave.BoolFlag{Name: "quiet", Aliases: []string{"q"}},
 		}
 	}
@@ -36,9 +38,9 @@ func Gate(p *Process, doc string, args []string) int {
 		Action: g.judge,
 		Commands: []*urfave.Command{
 			{Name: "run", Usage: "judge the tree that would be committed", Flags: flags(), Action: g.judge},
-			{Name: "diff", Usage: "what that tree adds, by class", Flags: flags(), Action: g.diff},
-			{Name: "plan", Usage: "the commands that would run", Flags: flags(), Action: g.plan},
-			{Name: "trace", Usage: "which test covers which criterion", Flags: flags(), Action: g.trace},
+			{Name: "diff", Usage: "what that tree adds, by class", Flags: []urfave.Flag{base(), req(), format()}, Action: g.diff},
+			{Name: "plan", Usage: "the commands that would run", Flags: []urfave.Flag{base(), req()}, Action: g.plan},
+			{Name: "trace", Usage: "which test covers which criterion", Flags: []urfave.Flag{base(), req(), format()}, Action: g.trace},
 			{Name: "infra", Usage: "the contract about the test infrastructure", Action: g.infra},
 			{Name: "install", Usage: "put the hooks into this repository", Action: g.install},
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
@@ -55,35 +57,6 @@ func Gate(p *Process, doc string, args []string) int {
 // gateProgram holds the verbs of ralph-gate.
 type gateProgram struct {
 	*Process
-}
-
-// option is a flag's value, given before the verb or behind it.
-func option(c *urfave.Context, name string) string {
-	for _, at := range c.Lineage() {
-		if at.IsSet(name) {
-			return at.String(name)
-		}
-	}
-	return ""
-}
-
-func isSet(c *urfave.Context, name string) bool {
-	for _, at := range c.Lineage() {
-		if at.IsSet(name) {
-			return true
-		}
-	}
-	return false
-}
-
-// refuseOptions refuses those that mean nothing to a verb.
-func refuseOptions(c *urfave.Context, names ...string) error {
-	for _, name := range names {
-		if isSet(c, name) {
-			return exit.Misuse(fmt.Sprintf("see '%s --help'", gateName), "--%s means nothing to %q", name, c.Command.Name)
-		}
-	}
-	return nil
 }
 
 // gateQuestion is what is to be judged.
@@ -111,13 +84,13 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if rev := g.Getenv("RALPH_BASE"); rev != "" {
 		base = rev
 	}
-	if isSet(c, "base") {
-		if base = option(c, "base"); base == "" {
+	if c.IsSet("base") {
+		if base = c.String("base"); base == "" {
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
 	q.done = done
-	named := option(c, "req")
+	named := c.String("req")
 	if q.id = named; named == "" {
 		q.id = working
 	}

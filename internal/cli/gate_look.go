@@ -21,11 +21,8 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" [--base REV] [--format F] diff", 0, 0); err != nil {
 		return err
 	}
-	format := option(c, "format")
-	if err := oneOf("format", format, "", "text", "tsv", "json"); err != nil {
-		return err
-	}
-	if err := refuseOptions(c, "only", "push", "digest", "verdict", "color", "quiet"); err != nil {
+	format := c.String("format")
+	if err := oneOf("format", format, "text", "tsv", "json"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -57,9 +54,6 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" plan", 0, 0); err != nil {
 		return err
 	}
-	if err := refuseOptions(c, "only", "push", "digest", "verdict", "color", "quiet", "format"); err != nil {
-		return err
-	}
 	q, err := g.ask(c.Context, c, false)
 	if err != nil {
 		return err
@@ -85,9 +79,6 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 func (g *gateProgram) coverage(c *urfave.Context) error {
 	names, err := g.operands(c, gateName+" coverage FILE...", 1, -1)
 	if err != nil {
-		return err
-	}
-	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict", "color", "quiet", "format"); err != nil {
 		return err
 	}
 	var data coverage.Data

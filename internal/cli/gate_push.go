@@ -13,10 +13,12 @@ import (
 
 // push judges what git push would send, as git tells its hook pre-push on stdin.
 func (g *gateProgram) push(c *urfave.Context) error {
-	if err := refuseOptions(c, "base", "req", "only", "digest", "verdict"); err != nil {
-		return exit.Misuse(exit.HintOf(err), "--push names all that is judged: %w", err)
+	for _, name := range []string{"base", "req", "only", "digest", "verdict"} {
+		if c.IsSet(name) {
+			return exit.Misuse("leave one of them out", "--push names all that is judged: --%s does not go with it", name)
+		}
 	}
-	if option(c, "format") == "json" {
+	if c.String("format") == "json" {
 		return exit.Misuse("a push may be several verdicts; ralph-gate --base REV --format json gives one", "--push prints text only")
 	}
 	ctx, stop := run.WithParent(c.Context)
@@ -29,12 +31,12 @@ func (g *gateProgram) push(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	quiet := isSet(c, "quiet")
+	quiet := c.Bool("quiet")
 	type asked struct{ base, tree string }
 	judged := map[asked]bool{}
 	code := exit.OK
 	for _, p := range pushes {
-		trees, skip, err := p.Trees(ctx, repo, option(c, "push"))
+		trees, skip, err := p.Trees(ctx, repo, c.String("push"))
 		if err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func (g *gateProgram) push(c *urfave.Context) error {
 			return err
 		}
 		what := fmt.Sprintf("%s, tree %.12s, against %.12s", git.Quote(p.LocalRef), trees.Tree, trees.Base)
-		v, err := g.answer(ctx, q, what, gateManner{only: only, stopAtFirst: true, quiet: quiet, titled: true, colour: g.colour(option(c, "color"))})
+		v, err := g.answer(ctx, q, what, gateManner{only: only, stopAtFirst: true, quiet: quiet, titled: true, colour: g.colour(c.String("color"))})
 		if err != nil {
 			return err
 		}

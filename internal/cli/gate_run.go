@@ -21,17 +21,17 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" [OPTIONS] [run]", 0, 0); err != nil {
 		return err
 	}
-	format, color := option(c, "format"), option(c, "color")
-	if err := oneOf("format", format, "", "text", "json"); err != nil {
+	format, color := c.String("format"), c.String("color")
+	if err := oneOf("format", format, "text", "json"); err != nil {
 		return err
 	}
-	if err := oneOf("color", color, "", "auto", "always", "never"); err != nil {
+	if err := oneOf("color", color, "auto", "always", "never"); err != nil {
 		return err
 	}
-	if isSet(c, "push") {
+	if c.IsSet("push") {
 		return g.push(c)
 	}
-	only, hook, err := layerNames(option(c, "only"), isSet(c, "only"))
+	only, hook, err := layerNames(c.String("only"), c.IsSet("only"))
 	if err != nil {
 		return err
 	}
@@ -50,11 +50,11 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 			return err
 		}
 	}
-	v, err := g.answer(ctx, q, describe(q), gateManner{only: only, stopAtFirst: hook, quiet: isSet(c, "quiet"), json: format == "json", colour: format != "json" && g.colour(color)})
+	v, err := g.answer(ctx, q, describe(q), gateManner{only: only, stopAtFirst: hook, quiet: c.Bool("quiet"), json: format == "json", colour: format != "json" && g.colour(color)})
 	if err != nil {
 		return err
 	}
-	if name := option(c, "digest"); name != "" && !v.Passed() {
+	if name := c.String("digest"); name != "" && !v.Passed() {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(g.Dir, name)
 		}
@@ -62,7 +62,7 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 			return fmt.Errorf("write the digest: %w", err)
 		}
 	}
-	if name := option(c, "verdict"); name != "" {
+	if name := c.String("verdict"); name != "" {
 		var object bytes.Buffer
 		if err := v.WriteJSON(&object); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)

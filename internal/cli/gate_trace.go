@@ -16,11 +16,8 @@ func (g *gateProgram) trace(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" [--req ID] [--format F] trace", 0, 0); err != nil {
 		return err
 	}
-	format := option(c, "format")
-	if err := oneOf("format", format, "", "text", "tsv", "json"); err != nil {
-		return err
-	}
-	if err := refuseOptions(c, "only", "digest", "color", "quiet", "push"); err != nil {
+	format := c.String("format")
+	if err := oneOf("format", format, "text", "tsv", "json"); err != nil {
 		return err
 	}
 	q, err := g.ask(c.Context, c, false)
@@ -28,7 +25,7 @@ func (g *gateProgram) trace(c *urfave.Context) error {
 		return err
 	}
 	req := gate.Request{Repo: q.repo, Config: q.config, Base: q.trees.Base, Tree: q.trees.Tree, Head: q.trees.Head, Done: q.done}
-	if option(c, "req") != "" {
+	if c.String("req") != "" {
 		req.Requirement = q.requirement
 	}
 	t, err := gate.TraceOf(c.Context, &req)

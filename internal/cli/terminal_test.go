@@ -83,22 +83,29 @@ func TestLoopAsksOnATerminal(t *testing.T) {
 	const good = `. "$STUBS"; cat >/dev/null; [ "$RALPH_REQ" = REQ-001 ] && [ ! -e "$HOME/mended" ] || write`
 	for name, c := range map[string]struct {
 		answer string
+		once   bool
 		code   int
 		shown  []string
 	}{
-		"retry":           {"r\n", 0, []string{"REQ-001 is done", "2 of 2 done"}},
-		"skip":            {"s\n", 0, []string{"1 of 2 done, 0 pending, 0 blocked, 1 skipped; iteration 2 of 15", "the run is completed"}},
-		"stop":            {"t\n", 10, []string{"the run is partial"}},
-		"continue":        {"c\n", 11, []string{"0 of 2 done, 0 pending, 2 blocked", "decide REQ-001 retry"}},
-		"manual, not yet": {"m\ns\n", 0, []string{"the gate does not pass", "1 skipped"}},
-		"nonsense":        {"what?\ns\n", 0, []string{"1 skipped"}},
+		"retry":           {"r\n", false, 0, []string{"REQ-001 is done", "2 of 2 done"}},
+		"skip, once":      {"s\n", true, 10, []string{"1 pending, 0 blocked, 1 skipped"}},
+		"continue, once":  {"c\n", true, 11, []string{"2 blocked"}},
+		"skip":            {"s\n", false, 0, []string{"1 of 2 done, 0 pending, 0 blocked, 1 skipped; iteration 2 of 15", "the run is completed"}},
+		"stop":            {"t\n", false, 10, []string{"the run is partial"}},
+		"continue":        {"c\n", false, 11, []string{"0 of 2 done, 0 pending, 2 blocked", "decide REQ-001 retry"}},
+		"manual, not yet": {"m\ns\n", false, 0, []string{"the gate does not pass", "1 skipped"}},
+		"nonsense":        {"what?\ns\n", false, 0, []string{"1 skipped"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
 			w.git("commit", "-qam", "One attempt")
-			term := w.onTerminal(filepath.Join("..", "..", "scripts", "ralph-loop"), "--agent", "command", "--", "sh", "-c", good)
+			options := []string{"--agent", "command"}
+			if c.once {
+				options = append(options, "--once")
+			}
+			term := w.onTerminal(filepath.Join("..", "..", "scripts", "ralph-loop"), append(options, "--", "sh", "-c", good)...)
 			term.await("REQ-001 is blocked. [c]ontinue with the others, [r]etry, [m]anual fix is ready, [s]kip, s[t]op: ")
 			w.write(filepath.Join(w.home, "mended"), "")
 			term.typed(c.answer)

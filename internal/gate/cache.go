@@ -16,6 +16,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
 )
 
@@ -270,14 +271,29 @@ func (j *judge) lookedAt(what string, look func() string) string {
 	return text
 }
 
-// programsOf are the programs that a command surely runs: its first word, and the first word of a line for sh.
+var (
+	assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=[^\s'"` + "`" + `$\\]*$`)
+	plainWord  = lazyregexp.New(`^[A-Za-z0-9_./+@-]+$`)
+)
+
+// shellWords are those that sh itself understands, or that it need not look for on PATH.
+var shellWords = strings.Fields(`. [ alias break case cd command continue do echo eval exec exit export false for if kill
+	printf pwd read readonly return set shift test time times trap true type ulimit umask unalias unset until wait while`)
+
+// programsOf are the programs that a command surely runs: its first word, and the first word of a line for sh where that
+// names one.
 func programsOf(args []string) []string {
-	if len(args) == 3 && args[0] == "sh" && args[1] == "-c" {
-		if words := strings.Fields(args[2]); len(words) > 0 {
-			return []string{"sh", words[0]}
-		}
+	if len(args) != 3 || args[0] != "sh" || args[1] != "-c" {
+		return args[:1]
 	}
-	return args[:1]
+	words := strings.Fields(args[2])
+	for len(words) > 0 && assignment.MatchString(words[0]) {
+		words = words[1:]
+	}
+	if len(words) == 0 || !plainWord.MatchString(words[0]) || slices.Contains(shellWords, words[0]) {
+		return []string{"sh"}
+	}
+	return []string{"sh", words[0]}
 }
 
 func identity(name, dir string, environ []string) string {

@@ -41,3 +41,6 @@ func (r *Regexp) FindAllStringSubmatch(s string, n int) [][]string {
 }
 
 func (r *Regexp) ReplaceAllString(s, by string) string { return r.compiled().ReplaceAllString(s, by) }
+
+// QuoteMeta is that of package regexp.
+func QuoteMeta(s string) string { return regexp.QuoteMeta(s) }

@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -189,7 +188,7 @@ var (
 
 // declares reports whether a line that is no comment declares the name.
 func declares(src []byte, name string) bool {
-	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + regexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
+	word := lazyregexp.New(`(^|[^\p{L}\p{N}_$.])` + lazyregexp.QuoteMeta(name) + `($|[^\p{L}\p{N}_$])`)
 	for line := range strings.Lines(string(src)) {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") && !strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "*") ||
