@@ -177,7 +177,8 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 		return false, err
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
-		if r := p.Find(ingested); r != nil && r.Status == Done {
+		// Taken in again after it is settled, by hand perhaps, it stays settled.
+		if r := p.Find(ingested); r != nil && r.Status == Done && r.Steps.State.IsZero() {
 			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)
