@@ -359,6 +359,9 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		}
 		p.Learnings = *w
 		c.rebuildLearnings(&p.Learnings)
+		if c.p != nil {
+			p.Events = c.p.Events // of the sprint before, still to be told
+		}
 	}
 	if old != nil {
 		p.Learnings, p.Serial, p.Events = old.Learnings, old.Serial, old.Events

@@ -138,12 +138,21 @@ func (c *Checkpoint) review(ctx context.Context, id, base, tree string) (finding
 	if r := c.p.Find(id); r != nil {
 		e.Attempt = r.Attempts + 1
 	}
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
 	findings, problems, err := c.place().Ask(watched, commands, e, time.Duration(c.cfg.Agent.Timeout))
 	if err != nil {
 		return "", err
 	}
 	if err := c.undoReview(ctx, id, base, before, tree); err != nil {
 		return "", err
+	}
+	if now, err := c.repo.Head(ctx); err != nil {
+		return "", err
+	} else if now != head {
+		return "", exit.Fail(fmt.Sprintf("a review only looks; 'git reset --soft %.12s' takes its commit off the branch", head), "%s: on.review moved HEAD: nothing is committed on top of that", id)
 	}
 	for _, problem := range problems {
 		c.say("warning: %s", problem)

@@ -158,6 +158,7 @@ func TestSuitePagePipelines(t *testing.T) {
 	origin := filepath.Join(w.home, "origin.git")
 	w.git("init", "-q", "--bare", origin)
 	w.git("remote", "add", "origin", origin)
+	w.git("config", "push.default", "current") // the home sets what is hostile
 	w.git("push", "-q", "-u", "origin", "main")
 	// REQ-007 fails until somebody decides about it.
 	bin := filepath.Join(w.home, "bin")
