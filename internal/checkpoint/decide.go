@@ -113,10 +113,6 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	// What lies in the report's place may be another requirement's, whose agent ran last.
-	if err := c.putBackReport(filepath.Join(c.runDir(id), fmt.Sprint(r.Attempts))); err != nil {
-		return err
-	}
 	_, err = c.commit(ctx, id, base, tree, DecideManual)
 	return err
 }

@@ -64,7 +64,7 @@ func look(dir, name string) (Hook, error) {
 		return h, fmt.Errorf("look at a hook: %q is a folder", h.Path)
 	}
 	data, err := os.ReadFile(h.Path)
-	if errors.Is(err, fs.ErrNotExist) { // a link that leads nowhere
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ELOOP) { // a link that leads nowhere, or in a circle
 		h.State = Foreign
 		return h, nil
 	}
