@@ -80,8 +80,9 @@ func TestKilledOnceAtEachStep(t *testing.T) {
 			t.Fatalf("only %d steps: the test would prove little", len(steps))
 		}
 		both.Go(func() {
-			// What a kill makes unnecessary to do again comes in another world.
-			for round := 0; round < 10 && len(k.without(steps)) > 0; round++ {
+			// What a kill makes unnecessary to do again comes in another world, as long as each brings something new.
+			for left := len(steps) + 1; left > len(k.without(steps)) && len(k.without(steps)) > 0; {
+				left = len(k.without(steps))
 				tellKilledOnce(t, want, byHand, k)
 			}
 			if never := k.without(steps); len(never) > 0 {
