@@ -16,16 +16,22 @@ import (
 	"ralph-loop/internal/git"
 )
 
+// askTable is ask for the verbs that print a table; format is one of text, tsv and json.
+func (g *gateProgram) askTable(c *urfave.Context, usage string) (q *gateQuestion, format string, err error) {
+	if _, err := g.operands(c, usage, 0, 0); err != nil {
+		return nil, "", err
+	}
+	format = c.String("format")
+	if err := oneOf("format", format, "text", "tsv", "json"); err != nil {
+		return nil, "", err
+	}
+	q, err = g.ask(c.Context, c, false)
+	return q, format, err
+}
+
 // diff prints what the tree adds.
 func (g *gateProgram) diff(c *urfave.Context) error {
-	if _, err := g.operands(c, gateName+" [--base REV] [--format F] diff", 0, 0); err != nil {
-		return err
-	}
-	format := c.String("format")
-	if err := oneOf("format", format, "text", "tsv", "json"); err != nil {
-		return err
-	}
-	q, err := g.ask(c.Context, c, false)
+	q, format, err := g.askTable(c, gateName+" [--base REV] [--format F] diff")
 	if err != nil {
 		return err
 	}

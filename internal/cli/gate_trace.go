@@ -13,14 +13,7 @@ import (
 
 // trace prints which test covers which criterion.
 func (g *gateProgram) trace(c *urfave.Context) error {
-	if _, err := g.operands(c, gateName+" [--req ID] [--format F] trace", 0, 0); err != nil {
-		return err
-	}
-	format := c.String("format")
-	if err := oneOf("format", format, "text", "tsv", "json"); err != nil {
-		return err
-	}
-	q, err := g.ask(c.Context, c, false)
+	q, format, err := g.askTable(c, gateName+" [--req ID] [--format F] trace")
 	if err != nil {
 		return err
 	}
