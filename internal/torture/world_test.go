@@ -60,6 +60,14 @@ func newWorld(dir, bin string) (*world, error) {
 	if err := os.CopyFS(w.repo, os.DirFS(filepath.Join("testdata", "project"))); err != nil {
 		return nil, err
 	}
+	// The tests run as in the project of the programs' own scripts.
+	runner, err := os.ReadFile(filepath.Join("..", "cli", "testdata", "project", "run-tests.sh"))
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(w.repo, "run-tests.sh"), runner, 0o666); err != nil {
+		return nil, err
+	}
 	script := `set -e
 git config --global user.name Ann; git config --global user.email ann@example.org
 git init -q -b main; git add -A; git commit -q -m Begin; git branch other
