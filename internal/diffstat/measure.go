@@ -57,13 +57,19 @@ func Measure(ctx context.Context, repo *git.Repo, base, tree string, c *Classifi
 	if files, elsewhere, err = newToAll(ctx, repo, files, tree, others); err != nil {
 		return nil, fmt.Errorf("list what changed: %w", err)
 	}
-	for i := range files {
-		files[i].classify(c)
+	err = inParts(ctx, files, minFiles, func(_ context.Context, part []File) error {
+		for i := range part {
+			part[i].classify(c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := readContents(ctx, repo, files); err != nil {
 		return nil, fmt.Errorf("read what changed: %w", err)
 	}
-	if files, err = countHunks(ctx, repo, files, elsewhere); err != nil {
+	if files, err = countChanged(ctx, repo, files, elsewhere); err != nil {
 		return nil, fmt.Errorf("count what changed: %w", err)
 	}
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
