@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -142,21 +143,32 @@ func TestIndexTree(t *testing.T) {
 
 func TestUnmergedIndex(t *testing.T) {
 	w := newWork(t)
-	w.write("a", "1\n")
+	for _, path := range []string{"a", "odd\n\xff\tname", "b"} {
+		w.write(path, "1\n")
+	}
 	w.commit("one")
+	r := w.open()
+	if paths := must[[]string](t)(r.Unmerged(t.Context())); len(paths) > 0 {
+		t.Errorf("without a conflict: %q", paths)
+	}
 	w.git("checkout", "-qb", "other")
 	w.write("a", "2\n")
+	w.write("odd\n\xff\tname", "2\n")
+	w.write("unmerged", "no conflict\n")
 	w.commit("two")
 	w.git("checkout", "-q", "main")
 	w.write("a", "3\n")
+	w.write("odd\n\xff\tname", "3\n")
 	w.commit("three")
-	r := w.open()
 	var out bytes.Buffer
 	if err := r.Porcelain(t.Context(), &out, "-c", "core.fsmonitor=false", "merge", "-q", "other"); err == nil {
 		t.Fatal("there is no conflict")
 	}
-	if tree, err := r.IndexTree(t.Context()); err == nil || !strings.Contains(err.Error(), "unmerged") {
-		t.Errorf("a conflict is the tree %q, %v", tree, err)
+	if tree, err := r.IndexTree(t.Context()); err == nil {
+		t.Errorf("a conflict is the tree %q", tree)
+	}
+	if paths := must[[]string](t)(r.Unmerged(t.Context())); !slices.Equal(paths, []string{"a", "odd\n\xff\tname"}) {
+		t.Errorf("unmerged: %q", paths)
 	}
 }
 
