@@ -50,7 +50,7 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 	s.group("Learnings Persisted",
 		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Permanent: %d%s", len(permanent), first(permanent))},
 		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Contextual: %d%s", len(contextual), first(contextual))},
-		box{r.OnLearned == Called, "on.learned: " + s.told()})
+		box{r.OnLearned == called, "on.learned: " + s.told()})
 	s.group("State Updated",
 		box{s.inAgentsFile(), agentsmd.Name + " section"},
 		box{!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero(), LogName + " checkpoint"},
