@@ -99,11 +99,16 @@ func errNoRun() error {
 	return exit.Refuse("'ralph-loop', or 'ralph-checkpoint begin', starts one", "there is no run")
 }
 
+// Requirement is what the specification has under an id; it must have it.
+func (c *Checkpoint) Requirement(id string) (*spec.Requirement, error) {
+	return c.graph.Spec().Require(id)
+}
+
 // entry is the state of a requirement that the specification and the run know.
 func (c *Checkpoint) entry(p *Progress, id string) (*Requirement, *spec.Requirement, error) {
-	req := c.graph.Spec().Lookup(id)
-	if req == nil {
-		return nil, nil, exit.Refuse("'ralph-order list --all' shows the ids", "%q is not in %s", id, c.specRel)
+	req, err := c.Requirement(id)
+	if err != nil {
+		return nil, nil, err
 	}
 	r := p.Find(id)
 	if r == nil {

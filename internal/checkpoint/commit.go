@@ -293,9 +293,9 @@ func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailer
 
 // Preview is the commit message that a requirement's work would get, with the figures that are not known yet left open.
 func (c *Checkpoint) Preview(ctx context.Context, id string) (string, error) {
-	req := c.graph.Spec().Lookup(id)
-	if req == nil {
-		return "", exit.Refuse("'ralph-order list --all' shows the ids", "%q is not in %s", id, c.specRel)
+	req, err := c.Requirement(id)
+	if err != nil {
+		return "", err
 	}
 	return c.compose(ctx, req, []string{
 		TrailerReq + ": " + oneLine(id), TrailerTree + ": <tree>", TrailerHash + ": " + req.Hash(),

@@ -113,6 +113,19 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	return c, release, nil
 }
 
+// openAt is open for a verb that names a requirement: an unknown one is refused before anything else, run or none.
+func (v *checkpointVerbs) openAt(ctx context.Context, id string, change bool) (*checkpoint.Checkpoint, func(), error) {
+	cp, release, err := v.open(ctx, change, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := cp.Requirement(id); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return cp, release, nil
+}
+
 // hold takes the run lock, and first of all puts in order what a killed attempt left: the specification, the
 // configuration and the state are read only then.
 func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) (release func(), err error) {
@@ -143,7 +156,7 @@ func (v *checkpointVerbs) change(c *urfave.Context, usage string, f func(*checkp
 	if err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -204,7 +217,7 @@ func (v *checkpointVerbs) infra(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -237,7 +250,7 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 			return err
 		}
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -377,7 +390,7 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (l *learnPlace) requirement(ctx context.Context, id string) (*spec.Requirem
 	if err != nil {
 		return nil, err
 	}
-	return requirement(s, id)
+	return s.Require(id)
 }
 
 // refuseAgent refuses what changes learnings or AGENTS.md to the agent at work in this worktree: what it has to say goes
