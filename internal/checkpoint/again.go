@@ -103,7 +103,7 @@ func (c *Checkpoint) putBackReport(dir string) error {
 		return fmt.Errorf("take a report away: %w", err)
 	}
 	failpoint.Step("remove report.yaml")
-	data, err := learn.ReadReport(filepath.Join(dir, "report.yaml"))
+	data, err := learn.ReadReport(filepath.Join(dir, reportFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -111,6 +111,11 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 		return fmt.Errorf("take the last report away: %w", err)
 	}
 	failpoint.Step("remove report.yaml")
+	// One of an attempt with that number before a decision gave new ones.
+	if err := os.Remove(filepath.Join(dir, reportFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("take the last report away: %w", err)
+	}
+	failpoint.Step("remove a kept report")
 	g, err := c.newGuard(after)
 	if err != nil {
 		return err
@@ -345,7 +350,7 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	} else if err != nil {
 		return nil // unreadable: whoever needs the report says why
 	}
-	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, reportFile), data, 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	failpoint.Step("keep the report")

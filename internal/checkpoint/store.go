@@ -178,7 +178,7 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
 		// Taken in again after it is settled, by hand perhaps, it stays settled.
-		if r := p.Find(ingested); r != nil && r.Status == Done && r.Steps.State.IsZero() {
+		if r := p.Find(ingested); r != nil && (r.Status == Done && r.Steps.State.IsZero() || r.failed() && r.Steps.Learnings.IsZero()) {
 			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)

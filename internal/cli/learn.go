@@ -137,23 +137,26 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 	if _, err := place.requirement(c.Context, c.String("req")); err != nil {
 		return err
 	}
-	report, data, err := place.report(c.Context, append(operands, "")[0], place.warn)
+	from, kept, err := place.source(c.String("req"))
+	if err != nil {
+		return err
+	}
+	report, data, err := place.report(c.Context, append(operands, kept)[0], place.warn)
 	if err != nil {
 		if errors.Is(err, errNoReport) && len(operands) == 1 {
 			return exit.Fail("name the file that the agent wrote", "%q does not exist", operands[0])
 		}
-		// The work stands without it: what an agent wrote must not stop the loop.
-		l.warn(learnName, "%v: nothing is learned from it", err)
+		// The work stands without it: what an agent wrote must not stop the loop. Where none was asked none is missed.
+		if from.Run == "" || from.Attempt > 0 {
+			l.warn(learnName, "%v: nothing is learned from it", err)
+		}
 		report, data = &learn.Report{}, nil
 	}
-	from, err := place.source(c.String("req"), data)
-	if err != nil {
-		return err
-	}
+	from.Content = data
 	var outcomes []learn.Outcome
 	err = place.change(c.Context, from.Req, func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
-		if c.Bool("unproven") {
-			return learn.Unproven(report, from, l.Now()), nil
+		if from.Unproven || c.Bool("unproven") {
+			return learn.Unproven(report, from, past, l.Now()), nil
 		}
 		outcomes, expired, _ = w.Ingest(report, from, past, place.limits(), l.Now())
 		place.announce(w, from.Req, outcomes...)

@@ -45,17 +45,19 @@ func (l *learnPlace) updateWindows(ctx context.Context, ingested string, change 
 	return learn.UpdateStore(ctx, l.repo.Sprint(), change)
 }
 
-// source says whose report is taken in: in a run, the attempt that the requirement was done with.
-func (l *learnPlace) source(id string, content []byte) (learn.Source, error) {
-	from := learn.Source{Req: id, Content: content}
+// source says whose report is taken in: in a run, the attempt that the requirement was done with, or blocked after. kept is
+// where that attempt's report is kept if it wrote one, since a later attempt writes another in its usual place.
+func (l *learnPlace) source(id string) (from learn.Source, kept string, err error) {
+	from = learn.Source{Req: id}
 	progress, err := l.p.progress(l.repo)
 	if err != nil || progress == nil {
-		return from, err
+		return from, "", err
 	}
-	if r := progress.Find(id); r != nil && r.Status == checkpoint.Done {
-		from.Run, from.Attempt = progress.Run, r.Attempts
+	attempt, kept, ok := progress.LastReport(l.repo, id)
+	if ok {
+		from.Run, from.Attempt, from.Unproven = progress.Run, attempt, progress.Find(id).Status != checkpoint.Done
 	}
-	return from, nil
+	return from, kept, nil
 }
 
 // makeSprint makes the folder of the toolkit's own files, which hides itself from git.
