@@ -64,7 +64,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	folder := fmt.Sprint(a.Number)
 	if infra {
 		a.Number = r.Infra.Tries + 1
-		folder = fmt.Sprintf("infra-%d", a.Number)
+		folder = infraFolder(a.Number)
 		if a.Number > maxInfraTries {
 			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
 		}
@@ -357,22 +357,26 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	return nil
 }
 
-func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted) error {
+// recordAttempt records what an agent's run used, and where it counts as an attempt what it left.
+func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted, counts bool) error {
 	err := c.update(ctx, func(p *Progress) error {
 		r, _, err := c.current(p, id)
 		if err != nil {
 			return err
 		}
-		if r.Status != InfraDispatch {
-			r.Steps.Dispatch = r.Steps.after(c.stamp())
-		}
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
 		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
+		c.noteTrouble(p, a)
+		if !counts {
+			return nil
+		}
+		if r.Status != InfraDispatch {
+			r.Steps.Dispatch = r.Steps.after(c.stamp())
+		}
 		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
 		p.LeftTree = a.tree
-		c.noteTrouble(p, a)
 		return nil
 	})
 	if err != nil {

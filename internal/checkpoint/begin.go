@@ -366,7 +366,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		}
 	}
 	if old != nil {
-		p.Learnings, p.Serial, p.Events = old.Learnings, old.Serial, old.Events
+		p.Learnings, p.Serial, p.Events, p.Made = old.Learnings, old.Serial, old.Events, old.Made
 	}
 	if continued {
 		*p = *old

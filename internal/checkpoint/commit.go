@@ -206,7 +206,10 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve, r.Infra.Made = r.Steps.after(c.stamp()), ""
+		if r.Infra.Made != "" {
+			r.Infra.Made, p.Made = "", nil
+		}
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		// What was settled as it was blocked is settled anew.
 		r.Steps.Learnings, r.Steps.State = time.Time{}, time.Time{}
 		p.Intent, p.LastAttempt = nil, nil
