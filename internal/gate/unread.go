@@ -3,6 +3,7 @@ package gate
 import (
 	"bytes"
 	"cmp"
+	"path"
 
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/git"
@@ -18,12 +19,14 @@ func (c sourceChange) unread() bool {
 
 // lostUnread says what became of a test file that could not be read; "" is nothing bad.
 func lostUnread(c sourceChange, class *diffstat.Classifier) string {
-	switch old := cmp.Or(c.OldPath, c.Path); {
-	case source.LanguageOf(old) != source.Unknown || c.Before == nil || bare(c.Before):
+	old := cmp.Or(c.OldPath, c.Path)
+	named := isTestFile(class, old) // a script without an ending is one by its text
+	switch {
+	case source.LanguageOf(old) != source.Unknown || c.Before == nil || bare(c.Before) || !named && path.Ext(old) != "":
 		return ""
 	case c.After == nil:
 		return "the test file is gone"
-	case isTestFile(class, old) && !isTestFile(class, c.Path):
+	case named && !isTestFile(class, c.Path):
 		return "the test file is now " + git.Quote(c.Path) + ", which is none"
 	case bare(c.After):
 		return "the test file is emptied"
