@@ -46,10 +46,7 @@ func (g *gateProgram) infra(c *urfave.Context) error {
 	}
 	missing := map[string]string{}
 	for _, m := range helper.Missing {
-		missing[m.Name] = " (missing)"
-		if m.Why != "" {
-			missing[m.Name] = " (missing: " + m.Why + ")"
-		}
+		missing[m.Name] = fmt.Sprintf(" (%s)", m)
 	}
 	fmt.Fprintf(g.Stdout, "%s:\n", git.Quote(place))
 	for _, e := range contract.Exports {
