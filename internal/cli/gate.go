@@ -46,7 +46,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
 			{Name: "doctor", Usage: "are commits and pushes judged here?", Action: g.doctor},
 			{Name: "coverage", Usage: "add up coverage files", Action: g.coverage},
-			{Name: "cache", Usage: "the kept answers", Action: g.cache, Subcommands: []*urfave.Command{
+			{Name: "cache", Usage: "the kept answers", Action: noVerb, Subcommands: []*urfave.Command{
 				{Name: "list", Usage: "print them, the newest first", Action: g.cacheList},
 				{Name: "clear", Usage: "forget them", Action: g.cacheClear},
 			}},

@@ -18,7 +18,10 @@ import (
 
 // judge is the verb run.
 func (g *gateProgram) judge(c *urfave.Context) error {
-	if _, err := g.operands(c, gateName+" [OPTIONS] [run]", 0, 0); err != nil {
+	if c.Command.Name != "run" && c.Args().Present() {
+		return noVerb(c)
+	}
+	if _, err := g.operands(c, gateName+" [OPTIONS] run", 0, 0); err != nil {
 		return err
 	}
 	format, color := c.String("format"), c.String("color")
