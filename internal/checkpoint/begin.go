@@ -523,7 +523,7 @@ func (c *Checkpoint) gateBaseline(ctx context.Context, head string) error {
 	if err != nil || tree == empty {
 		return err // nothing is there that could be broken
 	}
-	v, err := c.judge(ctx, head, tree, nil, []string{"L1", "L2", "L3"})
+	v, err := c.judge(ctx, head, tree, nil, "", []string{"L1", "L2", "L3"})
 	if err != nil {
 		return fmt.Errorf("gate the baseline: %w", err)
 	}

@@ -26,13 +26,8 @@ func Checkpoint(p *Process, doc string, args []string) int {
 	v := &checkpointVerbs{p}
 	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
 	app := &urfave.App{
-		Name: checkpointName,
-		Action: func(c *urfave.Context) error {
-			if c.Args().Present() {
-				return exit.Misuse("see 'ralph-checkpoint --help'", "unknown verb %q", c.Args().First())
-			}
-			return exit.Misuse("see 'ralph-checkpoint --help'", "a verb is missing")
-		},
+		Name:   checkpointName,
+		Action: noVerb,
 		Commands: []*urfave.Command{
 			{Name: "begin", Usage: "start a run or continue the open one", Action: v.begin, Flags: []urfave.Flag{
 				&urfave.IntFlag{Name: "max-iterations", Usage: "requirements taken up in this run at most"},

@@ -39,7 +39,11 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, q.trees.Others...)
+	others := q.trees.Others
+	if q.made != "" {
+		others = append(others, q.made)
+	}
+	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, others...)
 	if err != nil {
 		return err
 	}

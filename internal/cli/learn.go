@@ -30,7 +30,7 @@ func Learn(p *Process, doc string, args []string) int {
 	most := func() urfave.Flag { return &urfave.IntFlag{Name: "max-tokens", Usage: "bound on the whole"} }
 	return p.run(&urfave.App{
 		Name:   learnName,
-		Action: l.none,
+		Action: noVerb,
 		Commands: []*urfave.Command{
 			{Name: "add", Usage: "take a learning in", Action: l.add, Flags: []urfave.Flag{req(),
 				&urfave.BoolFlag{Name: "permanent", Usage: "every later attempt is told"},
@@ -45,7 +45,7 @@ func Learn(p *Process, doc string, args []string) int {
 			{Name: "tokens", Usage: "how many tokens files have", Action: l.tokens},
 			{Name: "promote", Usage: "make a learning permanent", Action: l.promote},
 			{Name: "why", Usage: "why a learning is where it is", Action: l.why},
-			{Name: "agents", Usage: "the sections of AGENTS.md", Action: l.noAgents, Subcommands: []*urfave.Command{
+			{Name: "agents", Usage: "the sections of AGENTS.md", Action: noVerb, Subcommands: []*urfave.Command{
 				{Name: "check", Usage: "is the file sound?", Action: l.agentsCheck},
 				{Name: "append", Usage: "add a requirement's section", Action: l.agentsAppend, Flags: []urfave.Flag{req(),
 					&urfave.StringFlag{Name: "title", Usage: "of the section"},
@@ -59,14 +59,6 @@ func Learn(p *Process, doc string, args []string) int {
 
 // learnProgram holds the verbs of ralph-learn.
 type learnProgram struct{ *Process }
-
-func (l *learnProgram) none(c *urfave.Context) error {
-	const verbs = "the verbs are add, ingest, list, context, promote, why and agents"
-	if c.Args().Present() {
-		return exit.Misuse(verbs, "unknown verb %q", c.Args().First())
-	}
-	return exit.Misuse(verbs+"; see 'ralph-learn --help'", "a verb is missing")
-}
 
 func (l *learnProgram) add(c *urfave.Context) error {
 	operands, err := l.operands(c, "ralph-learn add [--req ID] [--permanent] [--evidence T] TEXT", 1, 1)

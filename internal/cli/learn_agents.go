@@ -16,14 +16,6 @@ import (
 	"ralph-loop/internal/plain"
 )
 
-func (l *learnProgram) noAgents(c *urfave.Context) error {
-	const verbs = "the verbs are check, append, archive and show"
-	if c.Args().Present() {
-		return exit.Misuse(verbs, "unknown verb %q of agents", c.Args().First())
-	}
-	return exit.Misuse(verbs+"; see 'ralph-learn --help'", "a verb of agents is missing")
-}
-
 // agentsFile opens AGENTS.md of the worktree that we are in.
 func (l *learnProgram) agentsFile(c *urfave.Context, usage string, most int) (*learnPlace, *agentsmd.File, []string, error) {
 	operands, err := l.operands(c, usage, 0, most)
