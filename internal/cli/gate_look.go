@@ -72,6 +72,13 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
+	gaps, err := gate.Gaps(c.Context, q.repo, q.config, q.trees.Tree)
+	if err != nil {
+		return err
+	}
+	for _, gap := range gaps {
+		g.warn(gateName, "%s: %s; %s", gap.Layer, gap.Text, gap.Advice)
+	}
 	names, err := gate.TestNames(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {
 		return err
