@@ -288,7 +288,7 @@ func (l *learnProgram) context(c *urfave.Context) error {
 	if chosen.LeftOut > 0 {
 		// Written when a prompt names it, so that it is there and whole whatever an agent did to it.
 		if old, err := os.ReadFile(page); err != nil || string(old) != w.Page() {
-			if err := atomicfile.Write(page, []byte(w.Page())); err != nil {
+			if err := atomicfile.Replace(page, []byte(w.Page())); err != nil {
 				return err
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 )
 
@@ -91,6 +92,12 @@ func (r *Repo) IndexTree(ctx context.Context) (string, error) {
 func (r *Repo) File(ctx context.Context, rev, path string) (data []byte, ok bool, err error) {
 	if rev == "" {
 		return nil, false, nil
+	}
+	if path == config.File && rev == r.HeadAtOpen {
+		// What nearly every program reads first lies in the worktree: its hash shows that it is the same.
+		if data, ok := r.Files().Blob(path, r.configAtOpen); ok {
+			return data, true, nil
+		}
 	}
 	if o, found, err := r.objects.ask(ctx, rev+":"+path); err != nil || found && o.kind == "blob" {
 		return o.data, err == nil, err
