@@ -51,7 +51,8 @@ func Learn(p *Process, doc string, args []string) int {
 					&urfave.StringFlag{Name: "title", Usage: "of the section"},
 					&urfave.BoolFlag{Name: "stage", Usage: "put the file into the index"}}},
 				{Name: "archive", Usage: "move old sections out", Action: l.agentsArchive},
-				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most()}},
+				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most(),
+					&urfave.StringFlag{Name: "beside", Usage: "a file that shares the bound"}}},
 			}},
 		},
 	}, doc, args)

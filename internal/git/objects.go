@@ -66,9 +66,17 @@ func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// IndexTree is the hash of the tree that the index would commit. The index itself is not touched: write-tree would
-// lock it and write it anew, so a copy is asked.
+// IndexTree is the hash of the tree that the index would commit.
 func (r *Repo) IndexTree(ctx context.Context) (string, error) {
+	if tree, ok := r.TreeOfIndex(); ok {
+		return tree, nil
+	}
+	return r.writeTree(ctx)
+}
+
+// writeTree makes a tree of the index. The index itself is not touched: git would lock it and write it anew, so a copy is
+// asked.
+func (r *Repo) writeTree(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "ralph-index-")
 	if err != nil {
 		return "", fmt.Errorf("copy the index: %w", err)
