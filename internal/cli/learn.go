@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -321,11 +323,10 @@ func (l *learnProgram) tokens(c *urfave.Context) error {
 func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 	prompt := place.config.Prompt
 	if prompt.Lang == "auto" {
-		s, err := place.specification(c.Context)
-		if err != nil {
+		var err error
+		if prompt.Lang, err = place.language(c.Context); err != nil {
 			return err
 		}
-		prompt.Lang = learn.Language(texts(s))
 	}
 	if prompt.Template != "" && !filepath.IsAbs(prompt.Template) {
 		prompt.Template = filepath.Join(place.repo.Top, prompt.Template)
@@ -343,6 +344,23 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 }
 
 // texts are the words of a specification, without its keys and ids.
+// language is the one that the specification is written in. To take a large one apart is dear, and one in plain ASCII
+// without an escape tells at once.
+func (l *learnPlace) language(ctx context.Context) (string, error) {
+	data, err := l.p.readInput(ctx, l.specPath(), spec.MaxSize)
+	if err != nil {
+		return "", err
+	}
+	if !bytes.ContainsFunc(data, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' || r == 0 }) {
+		return learn.Language(""), nil
+	}
+	s, err := l.specification(ctx)
+	if err != nil {
+		return "", err
+	}
+	return learn.Language(texts(s)), nil
+}
+
 func texts(s *spec.Spec) string {
 	var b strings.Builder
 	for _, r := range s.Requirements {
