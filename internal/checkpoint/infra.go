@@ -85,11 +85,7 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 			return err
 		}
 		if e.status != "" {
-			r.Infra.Status = e.status
-			// What this run made, it says to its end, though the next requirement finds it there.
-			if e.status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
-				p.Req.InfraStatus = e.status
-			}
+			p.noteInfra(r, e.status)
 		}
 		r.Infra.Made, p.LastAttempt = made, nil
 		if made != "" {
@@ -106,6 +102,15 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 		}
 		return nil
 	})
+}
+
+// noteInfra notes what is known of a requirement's infrastructure, and of the run's. What this run made, it says to its
+// end, though the next requirement finds it there.
+func (p *Progress) noteInfra(r *Requirement, status string) {
+	r.Infra.Status = status
+	if status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
+		p.Req.InfraStatus = status
+	}
 }
 
 // CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: looks
@@ -156,9 +161,6 @@ func (c *Checkpoint) contract(ctx context.Context) (*testinfra.Contract, *testin
 }
 
 func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error) {
-	if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
-		return "skipped", c.Infra(ctx, id, "skipped") // the worktree is the baseline still: nothing has to be read
-	}
 	contract, helper, err := c.contract(ctx)
 	if err != nil {
 		return "", err
