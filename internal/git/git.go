@@ -199,12 +199,13 @@ func (r *Repo) Patient(limit time.Duration) *Repo {
 	return &other
 }
 
-// fixed are the settings that no configuration of the user's may change under our plumbing.
+// fixed are the settings that no configuration of the user's may change under our plumbing. That line endings are converted
+// is the user's choice; to refuse what could not be converted back would stop a loop in the night for a file of an agent's.
 var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "trailer.separators=:",
+	"-c", "trailer.separators=:", "-c", "core.safecrlf=false",
 }
 
 // plumbing are the variables for the calls that read: no lock taken by the way, no replaced object believed.
