@@ -205,8 +205,11 @@ var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "trailer.separators=:", "-c", "core.safecrlf=false",
+	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", InUTF8,
 }
+
+// InUTF8 is the setting that says of our commits' messages what they are, whatever the user writes his own in.
+const InUTF8 = "i18n.commitEncoding=UTF-8"
 
 // plumbing are the variables for the calls that read: no lock taken by the way, no replaced object believed.
 var plumbing = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C", "GIT_LITERAL_PATHSPECS=1"}
