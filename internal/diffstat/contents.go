@@ -31,6 +31,7 @@ type version struct {
 	about
 }
 
+// about is what a content says of its file.
 type about struct {
 	generated, script, binary bool
 	lines                     int

@@ -123,40 +123,57 @@ func countPairs(ctx context.Context, repo *git.Repo, files []File, pairs []pair)
 		if err != nil {
 			return err
 		}
-		of := map[string]pair{}
-		for _, p := range part {
-			of[strconv.Itoa(p.file)] = p
+		counts, err := readNumstat(out)
+		if err != nil {
+			return err
 		}
-		for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
-			words := strings.Split(line, "\t")
-			if len(words) != 3 {
-				return fmt.Errorf("git printed %q", line)
-			}
-			p, ok := of[words[2]]
-			if !ok {
-				return fmt.Errorf("git printed %q", line)
-			}
-			delete(of, words[2])
-			if words[0] == "-" {
+		for _, p := range part {
+			c, ok := counts[p.file]
+			switch {
+			case !ok:
+				return fmt.Errorf("git counted %d of %d files", len(counts), len(part))
+			case c.binary:
 				mu.Lock()
 				binary = append(binary, p)
 				mu.Unlock()
-				continue
+			default:
+				files[p.file].Added, files[p.file].Removed = c.added, c.removed
 			}
-			f := &files[p.file]
-			if f.Added, err = strconv.Atoi(words[0]); err == nil {
-				f.Removed, err = strconv.Atoi(words[1])
-			}
-			if err != nil {
-				return fmt.Errorf("git printed %q", line)
-			}
-		}
-		if len(of) > 0 {
-			return fmt.Errorf("git counted %d of %d files", len(part)-len(of), len(part))
 		}
 		return nil
 	})
 	return binary, err
+}
+
+// counted is git's count of one file.
+type counted struct {
+	added, removed int
+	binary         bool // and then nothing is counted
+}
+
+// readNumstat reads what --numstat -z prints of files whose names are numbers.
+func readNumstat(out []byte) (map[int]counted, error) {
+	counts := map[int]counted{}
+	for len(out) > 0 {
+		line, rest, _ := bytes.Cut(out, []byte{0})
+		out = rest
+		words := strings.Split(string(line), "\t")
+		if len(words) != 3 {
+			return nil, fmt.Errorf("git printed %q", line)
+		}
+		var c counted
+		file, err := strconv.Atoi(words[2])
+		if c.binary = words[0] == "-" && words[1] == "-"; !c.binary && err == nil {
+			if c.added, err = strconv.Atoi(words[0]); err == nil {
+				c.removed, err = strconv.Atoi(words[1])
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("git printed %q", line)
+		}
+		counts[file] = c
+	}
+	return counts, nil
 }
 
 // diffPairs diffs the blobs of each pair, and hands out the hunks.

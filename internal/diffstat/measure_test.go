@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -251,6 +252,21 @@ func TestLarge(t *testing.T) {
 	}
 	if used := after.TotalAlloc - before.TotalAlloc; used > 8<<20 {
 		t.Errorf("allocated %d bytes", used)
+	}
+}
+
+func TestReadNumstat(t *testing.T) {
+	got, err := readNumstat([]byte("1\t20\t0\x00-\t-\t17\x00"))
+	if want := map[int]counted{0: {added: 1, removed: 20}, 17: {binary: true}}; err != nil || !maps.Equal(got, want) {
+		t.Errorf("read %v, %v", got, err)
+	}
+	if got, err := readNumstat(nil); err != nil || len(got) > 0 {
+		t.Errorf("nothing is %v, %v", got, err)
+	}
+	for _, out := range []string{"\x00", "1\t2\x00", "1\t2\tname\x00", "1\t-\t3\x00", "-\t1\t3\x00", "x\t1\t3\x00", "1\t2\t\x003\x004\x00", "warning: what\n"} {
+		if got, err := readNumstat([]byte(out)); err == nil {
+			t.Errorf("%q is %v", out, got)
+		}
 	}
 }
 
