@@ -108,8 +108,8 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 	})
 }
 
-// CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: looks
-// for it, judges what an agent made, takes the template. It gives where that led: existing, skipped, ready and fallback
+// CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: sees first
+// that the commit message will do, looks for it, judges what an agent made, takes the template. It gives where that led: existing, skipped, ready and fallback
 // are good to go on with, "needed N" wants an agent's dispatch, the Nth, and another look, failed has blocked the
 // requirement.
 func (c *Checkpoint) CheckInfra(ctx context.Context, id string) (string, error) {
@@ -123,6 +123,11 @@ func (c *Checkpoint) CheckInfra(ctx context.Context, id string) (string, error) 
 	last := c.p.LastAttempt
 	switch {
 	case r.Status == InfraCheck:
+		if why, err := c.refusedMessage(ctx, id); err != nil {
+			return "", err
+		} else if why != "" {
+			return c.giveUpInfra(ctx, id, why)
+		}
 		return c.lookForInfra(ctx, id)
 	case r.Status == InfraDispatch && r.Infra.Tries >= maxInfraTries:
 		return c.fallback(ctx, id)
