@@ -25,4 +25,5 @@ ralph-doctor: ## are commits and pushes judged here?
 	$(RALPH_GATE) doctor
 
 ralph-next: ## the requirement that comes next
-	$(RALPH_ORDER) next
+	@left=$$($(RALPH_ORDER) list) || exit; \
+	if [ -n "$$left" ]; then $(RALPH_ORDER) next; else echo 'nothing is left: each requirement is done or skipped'; fi

@@ -72,9 +72,10 @@
 //	red        gate.red: the new and changed tests fail, or do not compile, on the baseline's implementation; not run
 //	           for a tree that is held back anyway
 //
-// mocks, integrity and trace read Go, JavaScript, TypeScript, Python, Rust and Java. The levels gate.mock_boundary,
-// gate.trace, gate.scope and gate.red are off, warn (as they begin) or enforce; a warning changes no result. With
-// gate.reruns a test that fails and then passes on the same tree is a pass, marked flaky.
+// mocks, integrity and trace read Go, JavaScript, TypeScript, Python, Rust and Java; in other languages integrity sees
+// that a test file is gone, moved out of the tests, or emptied. The levels gate.mock_boundary, gate.trace, gate.scope and
+// gate.red are off, warn (as they begin) or enforce; a warning changes no result. With gate.reruns a test that fails and
+// then passes on the same tree is a pass, marked flaky.
 //
 // Each is pass, fail, not-applicable or error; an error is never a pass. Go works without configuration. For anything
 // else ralph.yaml names the commands: gate.typecheck, gate.lint, gate.test, gate.test_reports (JUnit XML; TAP and the

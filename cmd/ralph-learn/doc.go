@@ -13,7 +13,7 @@
 //	ralph-learn agents check
 //	ralph-learn agents append --req ID [--title T] [--stage] [TEXT]
 //	ralph-learn agents archive
-//	ralph-learn agents show [--max-tokens N]
+//	ralph-learn agents show [--max-tokens N [--beside FILE]]
 //
 // A learning is a sentence. It is permanent, told to every later attempt, when it states an architecture decision, a
 // global convention, a module interface, a data structure or a security rule; when two requirements reported it; or
@@ -61,6 +61,7 @@
 //	--all            the history too
 //	--format F       text, or json: one object with a version
 //	--max-tokens N   bound on all that is printed. A token is four ASCII bytes or one other character
+//	--beside FILE    what that file holds is within the bound too
 //	--settings       print what ralph.yaml says of prompts, KEY=VALUE a line, for ralph-prompt
 //	--title T        of the section; without it the requirement's title
 //	--stage          put AGENTS.md, as it is then, into the index

@@ -225,14 +225,14 @@ func (c *Checkpoint) checkBaseline() error {
 	return c.writeBaseline(c.p.Baseline)
 }
 
-// judge asks the gate about a tree.
-func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Requirement, only []string) (*gate.Verdict, error) {
+// judge asks the gate about a tree. made is the commit with what was made for req as its test infrastructure, or "".
+func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Requirement, made string, only []string) (*gate.Verdict, error) {
 	// As the baseline has it: an agent's edit of it must not guard the agent's own work.
 	cfg, err := gate.ReadConfig(ctx, c.repo, base, tree)
 	if err != nil {
 		return nil, err
 	}
-	return gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Only: only, Now: c.now})
+	return gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Made: made, Only: only, Now: c.now})
 }
 
 func newRunID(now time.Time) string {

@@ -62,9 +62,12 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 
 // commit gates a tree for a requirement, commits it and records it as done by that event.
 func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Event) (string, error) {
-	req := c.graph.Spec().Lookup(id)
+	req, made := c.graph.Spec().Lookup(id), ""
+	if event == Pass { // a fix by hand is counted whole
+		made = c.p.Find(id).Infra.Made
+	}
 	for try := 0; ; try++ {
-		v, err := c.judge(ctx, base, tree, req, nil)
+		v, err := c.judge(ctx, base, tree, req, made, nil)
 		if err != nil {
 			return "", err
 		}

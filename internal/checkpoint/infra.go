@@ -20,8 +20,8 @@ import (
 const maxInfraTries = 3
 
 // infraLayers judge what was made: it fulfils the contract, nothing is weaker than before, and all tests are green, its
-// own among them.
-var infraLayers = []string{"L0", "mocks", "integrity", "infra", "L1", "L2"}
+// own among them. L1b is asked here, since it does not count these lines for the requirement.
+var infraLayers = []string{"L0", "L1b", "mocks", "integrity", "infra", "L1", "L2"}
 
 // infraEvents are what can be said of the test infrastructure, and what is then recorded of it.
 var infraEvents = map[string]struct {
@@ -85,11 +85,7 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 			return err
 		}
 		if e.status != "" {
-			r.Infra.Status = e.status
-			// What this run made, it says to its end, though the next requirement finds it there.
-			if e.status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
-				p.Req.InfraStatus = e.status
-			}
+			p.noteInfra(r, e.status)
 		}
 		r.Infra.Made, p.LastAttempt = made, nil
 		if made != "" {
@@ -108,8 +104,17 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 	})
 }
 
-// CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: sees first
-// that the commit message will do, looks for it, judges what an agent made, takes the template. It gives where that led: existing, skipped, ready and fallback
+// noteInfra notes what is known of a requirement's infrastructure, and of the run's. What this run made, it says to its
+// end, though the next requirement finds it there.
+func (p *Progress) noteInfra(r *Requirement, status string) {
+	r.Infra.Status = status
+	if status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
+		p.Req.InfraStatus = status
+	}
+}
+
+// CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: looks
+// for it, judges what an agent made, takes the template. It gives where that led: existing, skipped, ready and fallback
 // are good to go on with, "needed N" wants an agent's dispatch, the Nth, and another look, failed has blocked the
 // requirement.
 func (c *Checkpoint) CheckInfra(ctx context.Context, id string) (string, error) {
@@ -161,9 +166,6 @@ func (c *Checkpoint) contract(ctx context.Context) (*testinfra.Contract, *testin
 }
 
 func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error) {
-	if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
-		return "skipped", c.Infra(ctx, id, "skipped") // the worktree is the baseline still: nothing has to be read
-	}
 	contract, helper, err := c.contract(ctx)
 	if err != nil {
 		return "", err
@@ -258,7 +260,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 
 // judgeInfra asks the gate about a tree; why is the digest of its findings.
 func (c *Checkpoint) judgeInfra(ctx context.Context, id, tree string) (passed bool, why string, err error) {
-	v, err := c.judge(ctx, c.p.Baseline, tree, c.graph.Spec().Lookup(id), infraLayers)
+	v, err := c.judge(ctx, c.p.Baseline, tree, c.graph.Spec().Lookup(id), "", infraLayers)
 	if err != nil {
 		return false, "", err
 	}

@@ -74,7 +74,7 @@ type Requirement struct {
 	Digests   []string  `yaml:"digests,omitempty"`    // digest files of its failed attempts, below the state folder
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
-	Gate      string    `yaml:"gate,omitempty"`       // the passing verdict's figures
+	Gate      string    `yaml:"gate,omitempty"`       // figures of the last verdict on its work
 	Infra     InfraWork `yaml:"infra,omitempty"`      // its test infrastructure
 	Steps     Steps     `yaml:"steps,omitempty"`      // when each of the seven was last passed
 	Number    int       `yaml:"number,omitempty"`     // 1-based position in the run, 0: not taken up

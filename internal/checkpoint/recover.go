@@ -209,7 +209,7 @@ func (c *Checkpoint) gateRecovered(ctx context.Context, p *Progress) error {
 	if err != nil {
 		return err
 	}
-	v, err := c.judge(ctx, p.Baseline, tree, nil, []string{"L1", "L2", "L3"})
+	v, err := c.judge(ctx, p.Baseline, tree, nil, "", []string{"L1", "L2", "L3"})
 	if err != nil {
 		return fmt.Errorf("gate HEAD: %w", err)
 	}

@@ -158,6 +158,14 @@ func TestSummaries(t *testing.T) {
 		{"refused", "REQ-005", func(p *Progress) {
 			r := p.Find("REQ-005")
 			r.Status, r.Attempts, r.Reason, r.Digests = Retry, 1, "", []string{"digests/REQ-005-1.txt"}
+			r.Gate = "L1 pass; L1b fail 0/5; L2 fail; L3 8123/9410"
+		}},
+		{"documentation", "REQ-001", func(p *Progress) {
+			p.Find("REQ-001").Gate = "L1 not-applicable; L1b not-applicable; L2 not-applicable; L3 not-applicable"
+		}},
+		{"no_test_required", "REQ-001", func(p *Progress) {
+			r := p.Find("REQ-001")
+			r.Gate, r.Infra.Status, r.OnLearned = "L1 pass; L1b 0/9; L2 212 passed; L3 8123/9410", "generated", called
 		}},
 		{"blocked", "REQ-005", nil},
 		{"auto_blocked", "REQ-006", func(p *Progress) {
@@ -189,6 +197,14 @@ func TestSummaries(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden(t, "summary_"+tt.name, out.Bytes())
+			lines := strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' })
+			if len(lines) > 25 {
+				t.Errorf("%d lines, at most 25 are wanted", len(lines))
+			}
+			// A requirement that is done leaves nothing open.
+			if c.p.Find(tt.id).Status == Done && strings.Contains(out.String(), "[ ]") {
+				t.Errorf("an open box:\n%s", out.String())
+			}
 		})
 	}
 }

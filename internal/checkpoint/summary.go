@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,9 +12,11 @@ import (
 	"strings"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/gate"
 )
 
-// WriteSummary prints the execution summary of a requirement. A box is ticked only for what was seen.
+// WriteSummary prints the execution summary of a requirement. A box is ticked only for what was seen, and open only where
+// something is wrong or still to come: what does not apply has no box.
 func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 	if c.p == nil {
 		return errNoRun()
@@ -22,64 +25,141 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 	if err != nil {
 		return err
 	}
-	s := &summary{c: c, r: r}
-	asked := !r.Steps.Isolate.IsZero()
+	s := &summary{c: c, r: r, gate: gateFigures(r.Gate), later: "not yet"}
+	if r.Status == Blocked || r.Status == Skipped {
+		s.later = "none"
+	}
+	s.failed = s.refusals()
 	fmt.Fprintf(&s.b, "## %s: %s - Execution Summary\n\n**Status**: %s\n", oneLine(id), oneLine(req.Title), s.headline())
+	asked := seenIf(!r.Steps.Isolate.IsZero())
 	s.group("Context Isolation",
 		box{asked, "Previous context cleared (each attempt is a new process with a new prompt)"},
-		box{asked && len(c.p.Learnings.Permanent) > 0, fmt.Sprintf("Permanent learnings: %d", len(c.p.Learnings.Permanent))},
-		box{asked && len(c.p.Learnings.Contextual) <= c.cfg.Learn.Window, fmt.Sprintf("Contextual learnings: %d (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
-		box{r.Infra.Status != "", "Test infrastructure ready: " + orText(r.Infra.Status)})
-	gate, failed := gateFigures(r.Gate), s.refusals()
-	layer := func(name, text string, ticked bool) box {
-		if why := failed[name]; why != "" {
-			return box{false, text + ": " + why}
-		}
-		return box{ticked, text + ": " + orText(gate[name])}
-	}
-	s.group("TDD Compliance",
-		layer("L1b", "Test-first ratio", gate["L1b"] != ""),
-		box{failed["mocks"] == "" && (gate["mocks"] != "" || gate["L1b"] != ""), "Mocks within bounds or justified"},
-		box{gate["L1b"] != "" && gate["L1b"] != "not-applicable", "Test files present"})
+		box{asked, fmt.Sprintf("Permanent learnings: %d", len(c.p.Learnings.Permanent))},
+		box{asked, fmt.Sprintf("Contextual learnings: %d (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
+		s.infra())
+	s.group("TDD Compliance", s.layer("L1b", "Test-first ratio"), s.mocks(), s.testFiles())
 	s.group("Verification Layers",
-		layer("L1", "L1 typecheck and lint", gate["L1"] == "pass"),
-		layer("L1b", "L1b test-first", gate["L1b"] != ""),
-		layer("L2", "L2 full regression", strings.HasSuffix(gate["L2"], "passed")),
-		layer("L3", "L3 coverage", gate["L3"] != ""))
+		s.layer("L1", "L1 typecheck and lint"), s.layer("L1b", "L1b test-first"), s.layer("L2", "L2 full regression"), s.layer("L3", "L3 coverage"))
 	permanent, contextual := s.learned()
-	s.group("Learnings Persisted",
-		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Permanent: %d%s", len(permanent), first(permanent))},
-		box{!r.Steps.Learnings.IsZero(), fmt.Sprintf("Contextual: %d%s", len(contextual), first(contextual))},
-		box{r.OnLearned == called, "on.learned: " + s.told()})
+	s.group("Learnings Persisted", s.kept("Permanent", permanent), s.kept("Contextual", contextual), s.told())
 	s.group("State Updated",
-		box{s.inAgentsFile(), agentsmd.Name + " section"},
-		box{!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero(), LogName + " checkpoint"},
-		box{r.Commit != "", "Commit " + orText(short(r.Commit))})
+		s.section(),
+		box{seenIf(!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero()), LogName + " checkpoint"},
+		box{seenIf(r.Commit != ""), "Commit: " + cmp.Or(short(r.Commit), s.later)})
 	fmt.Fprintf(&s.b, "\n**Next Step**: %s\n", s.next())
 	_, err = io.WriteString(w, s.b.String())
 	return err
 }
 
 type summary struct {
-	c *Checkpoint
-	r *Requirement
-	b strings.Builder
+	c      *Checkpoint
+	r      *Requirement
+	gate   map[string]string // the last verdict's figures, by layer
+	failed map[string]string // why a layer refused the last attempt
+	later  string            // what is said of what only a requirement that passes has
+	b      strings.Builder
 }
 
 type box struct {
-	ticked bool
-	text   string
+	mark string
+	text string
+}
+
+const (
+	seen  = "- [x] "
+	open  = "- [ ] "
+	noBox = "- "
+)
+
+func seenIf(yes bool) string {
+	if yes {
+		return seen
+	}
+	return open
 }
 
 func (s *summary) group(title string, boxes ...box) {
 	fmt.Fprintf(&s.b, "\n### %s\n", title)
 	for _, b := range boxes {
-		mark := " "
-		if b.ticked {
-			mark = "x"
-		}
-		fmt.Fprintf(&s.b, "- [%s] %s\n", mark, b.text)
+		fmt.Fprintf(&s.b, "%s%s\n", b.mark, b.text)
 	}
+}
+
+func (s *summary) infra() box {
+	const text = "Test infrastructure ready: "
+	switch status := s.r.Infra.Status; status {
+	case "":
+		return box{open, text + s.later}
+	case "skipped":
+		return box{seen, text + "skipped, none is agreed on"}
+	default:
+		return box{seen, text + status}
+	}
+}
+
+// layer is the box of a layer's result.
+func (s *summary) layer(name, text string) box {
+	why, figure := s.failed[name], s.gate[name]
+	switch {
+	case why != "":
+		return box{open, text + ": " + why}
+	case figure == "":
+		return box{open, text + ": no result"}
+	case figure == string(gate.NotApplicable):
+		return box{noBox, text + ": not applicable"}
+	}
+	refused := strings.HasPrefix(figure, string(gate.Fail)) || figure == string(gate.Error)
+	return box{seenIf(!refused), text + ": " + figure}
+}
+
+func (s *summary) mocks() box {
+	const text = "Mocks within bounds or justified"
+	switch {
+	case s.failed["mocks"] != "":
+		return box{open, text + ": " + s.failed["mocks"]}
+	case s.gate["L1b"] == "":
+		return box{open, text + ": no result"}
+	}
+	return box{seen, text}
+}
+
+// testFiles asks the figures of L1b whether lines of tests came with the work.
+func (s *summary) testFiles() box {
+	const text = "Test files present"
+	figure := s.gate["L1b"]
+	part, _, isShare := strings.Cut(strings.TrimPrefix(figure, string(gate.Fail)+" "), "/")
+	refused := strings.HasPrefix(figure, string(gate.Fail))
+	switch {
+	case figure == "":
+		return box{open, text + ": no result"}
+	case figure == string(gate.NotApplicable):
+		return box{noBox, text + ": not applicable"}
+	case isShare && part == "0" && !refused:
+		return box{noBox, text + ": none, and none is required"}
+	case isShare && part == "0" || refused && !isShare:
+		return box{open, text + ": none"}
+	}
+	return box{seenIf(figure != string(gate.Error)), text}
+}
+
+// kept is the box of the learnings of one kind that were persisted.
+func (s *summary) kept(kind string, texts []string) box {
+	if s.r.Steps.Learnings.IsZero() {
+		return box{open, kind + ": " + s.later}
+	}
+	return box{seen, fmt.Sprintf("%s: %d%s", kind, len(texts), first(texts))}
+}
+
+// section is the box of what AGENTS.md says of the requirement.
+func (s *summary) section() box {
+	const text = agentsmd.Name + " section"
+	switch {
+	case s.inAgentsFile():
+		return box{seen, text}
+	case s.r.Status == Done:
+		return box{noBox, text + ": nothing to add"}
+	}
+	return box{open, text + ": " + s.later}
 }
 
 func (s *summary) headline() string {
@@ -150,17 +230,18 @@ func (s *summary) learned() (permanent, contextual []string) {
 	return permanent, contextual
 }
 
-// told says what became of the command that is told what was learned.
-func (s *summary) told() string {
+// told is the box of the command that is told what was learned.
+func (s *summary) told() box {
+	const text = "on.learned: "
 	switch {
 	case s.r.OnLearned != "":
-		return oneLine(s.r.OnLearned)
+		return box{seenIf(s.r.OnLearned == called), text + oneLine(s.r.OnLearned)}
 	case len(s.c.cfg.On.Learned) == 0:
-		return "not configured"
+		return box{noBox, text + "not configured"}
 	case s.r.Steps.Learnings.IsZero():
-		return "not called yet"
+		return box{open, text + "not called yet"}
 	}
-	return "nothing new to tell"
+	return box{noBox, text + "nothing new to tell"}
 }
 
 func first(texts []string) string {

@@ -17,6 +17,7 @@ import (
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/testinfra"
 )
 
 // Start takes up a requirement: it must be READY. The baseline is recorded, and the number of its next attempt is
@@ -52,12 +53,25 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		}
 		p.Iteration++
 		p.Baseline, p.Req.Current, p.LastAttempt = head, id, nil
-		r.Number, r.SpecHash, r.Steps, r.Infra = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}
+		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, ""
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
+		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" && p.MessageHook == "" {
+			// The worktree is the baseline still: it has no contract, and nothing has to be looked for or asked.
+			if err := c.set(r, InfraSkipped); err != nil {
+				return err
+			}
+			p.noteInfra(r, "skipped")
+		}
 		return c.writeBaseline(head)
 	})
 	return attempt, err
+}
+
+// InfraOpen reports whether the requirement in work still waits for its test infrastructure, for which CheckInfra sees.
+func (c *Checkpoint) InfraOpen() bool {
+	r := c.p.Find(c.p.Req.Current)
+	return r != nil && (r.Status == InfraCheck || r.Status == InfraDispatch)
 }
 
 // maxDigest is the longest digest that is kept, in bytes.
@@ -68,8 +82,8 @@ const Limited Status = "limited"
 
 // Fail records a failed attempt with the digest of its failure and gives the status that follows: retry, or blocked
 // after the last attempt or the last timeout, or Limited. The work stays in the tree for the next attempt; a blocked
-// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: regressions in it are
-// told.
+// requirement's is kept under a ref and the tree is cleaned. v is the gate's verdict, or nil: its figures are kept,
+// and regressions in it are told.
 func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate.Verdict) (Status, error) {
 	if c.replayed(id, FailAgain, FailLast) {
 		return c.p.Find(id).Status, nil
@@ -130,7 +144,10 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 			r.Timeouts++
 		}
 		r.Digests = append(r.Digests, filepath.ToSlash(name))
-		r.Reason, status, p.LastAttempt = reason, r.Status, nil
+		r.Reason, status, p.LastAttempt, r.Gate = reason, r.Status, nil, ""
+		if v != nil {
+			r.Gate = v.Trailer()
+		}
 		if r.Steps.Resolve = r.Steps.after(c.stamp()); r.Steps.Regression.IsZero() {
 			r.Steps.Regression = r.Steps.after(c.stamp())
 		}

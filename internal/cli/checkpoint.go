@@ -26,13 +26,8 @@ func Checkpoint(p *Process, doc string, args []string) int {
 	v := &checkpointVerbs{p}
 	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
 	app := &urfave.App{
-		Name: checkpointName,
-		Action: func(c *urfave.Context) error {
-			if c.Args().Present() {
-				return exit.Misuse("see 'ralph-checkpoint --help'", "unknown verb %q", c.Args().First())
-			}
-			return exit.Misuse("see 'ralph-checkpoint --help'", "a verb is missing")
-		},
+		Name:   checkpointName,
+		Action: noVerb,
 		Commands: []*urfave.Command{
 			{Name: "begin", Usage: "start a run or continue the open one", Action: v.begin, Flags: []urfave.Flag{
 				&urfave.IntFlag{Name: "max-iterations", Usage: "requirements taken up in this run at most"},
@@ -63,6 +58,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			}},
 			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
 				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+				&urfave.BoolFlag{Name: "tell", Usage: "then do what the verb tell does"},
 			}},
 			{Name: "tell", Usage: "run the commands below 'on' in ralph.yaml for what happened", Action: v.tell},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
@@ -205,10 +201,15 @@ func (v *checkpointVerbs) begin(c *urfave.Context) error {
 func (v *checkpointVerbs) start(c *urfave.Context) error {
 	return v.change(c, "ralph-checkpoint start REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		n, err := cp.Start(c.Context, id)
-		if err == nil {
-			fmt.Fprintln(v.p.Stdout, n)
+		if err != nil {
+			return err
 		}
-		return err
+		more := ""
+		if cp.InfraOpen() {
+			more = " infra"
+		}
+		fmt.Fprintf(v.p.Stdout, "%d%s\n", n, more)
+		return nil
 	})
 }
 
@@ -312,7 +313,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 			fmt.Fprintln(v.p.Stdout, commit)
 		}
 		if name := c.String("digest"); name != "" && exit.Code(err) == exit.No {
-			if writeErr := atomicfile.Write(v.p.abs(name), []byte(err.Error()+"\n")); writeErr != nil {
+			if writeErr := atomicfile.Replace(v.p.abs(name), []byte(err.Error()+"\n")); writeErr != nil {
 				return writeErr
 			}
 		}
@@ -403,17 +404,23 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
 	var over error
-	err := v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	err := v.change(c, "ralph-checkpoint cost [--summary] [--tell] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var used checkpoint.Cost
 		var err error
 		if used, over, err = cp.Cost(c.Context, id); err != nil {
 			return err
 		}
 		if c.Bool("summary") {
-			return cp.WriteSummary(v.p.Stdout, id)
+			err = cp.WriteSummary(v.p.Stdout, id)
+		} else {
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
-		return nil
+		if err == nil && c.Bool("tell") {
+			if err = v.p.flush(); err == nil {
+				err = cp.Tell(c.Context)
+			}
+		}
+		return err
 	})
 	return cmp.Or(err, over)
 }

@@ -46,7 +46,7 @@ func Gate(p *Process, doc string, args []string) int {
 			{Name: "uninstall", Usage: "take them out again", Action: g.uninstall},
 			{Name: "doctor", Usage: "are commits and pushes judged here?", Action: g.doctor},
 			{Name: "coverage", Usage: "add up coverage files", Action: g.coverage},
-			{Name: "cache", Usage: "the kept answers", Action: g.cache, Subcommands: []*urfave.Command{
+			{Name: "cache", Usage: "the kept answers", Action: noVerb, Subcommands: []*urfave.Command{
 				{Name: "list", Usage: "print them, the newest first", Action: g.cacheList},
 				{Name: "clear", Usage: "forget them", Action: g.cacheClear},
 			}},
@@ -66,6 +66,7 @@ type gateQuestion struct {
 	id          string            // of the requirement that is named, or in work
 	requirement *spec.Requirement // the one that is named; the one in work only for the verb that judges
 	config      *config.Config
+	made        string         // the test infrastructure that was made for the one in work: a commit, or empty
 	done        []string       // requirements that the checkpoint calls done; nil: there is none
 	touched     []gate.Touched // earlier requirements that the report of the work in progress names
 }
@@ -77,10 +78,11 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 		return nil, err
 	}
 	q := &gateQuestion{repo: repo}
-	base, working, done, err := g.inProgress(ctx, repo)
+	work, err := g.inProgress(ctx, repo)
 	if err != nil {
 		return nil, err
 	}
+	base := work.base
 	if rev := g.Getenv("RALPH_BASE"); rev != "" {
 		base = rev
 	}
@@ -89,10 +91,10 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 			return nil, exit.Misuse("give a commit, a branch or a tag", "--base is empty")
 		}
 	}
-	q.done = done
+	q.done = work.done
 	named := c.String("req")
 	if q.id = named; named == "" {
-		q.id = working
+		q.id = work.id
 	}
 	usual := base == "" && q.id == ""
 	if usual {
@@ -116,6 +118,9 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.id != "" {
 		from = q.trees.Base // trusted: the work under judgement cannot have changed it
 		q.trees.Others = nil
+	}
+	if q.id == work.id && base == work.base {
+		q.made = work.made
 	}
 	if q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree); err == nil && usual {
 		gate.Remember(ctx, repo, q.trees, g.Now)

@@ -5,18 +5,9 @@ import (
 
 	urfave "github.com/urfave/cli/v2"
 
-	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 )
-
-// cache without a verb of its own is misuse.
-func (g *gateProgram) cache(c *urfave.Context) error {
-	if c.Args().Present() {
-		return exit.Misuse("known are list, clear", "cache has no verb %q", c.Args().First())
-	}
-	return exit.Misuse("usage: "+gateName+" cache list|clear", "an operand is missing")
-}
 
 func (g *gateProgram) cacheList(c *urfave.Context) error {
 	if _, err := g.operands(c, gateName+" cache list", 0, 0); err != nil {

@@ -54,6 +54,13 @@ func (g *gateProgram) doctor(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
+	gaps, err := gate.Gaps(c.Context, q.repo, q.config, q.trees.Tree)
+	if err != nil {
+		return err
+	}
+	for _, gap := range gaps {
+		lines = append(lines, githooks.Line{Topic: gap.Layer, Text: gap.Text + "; " + gap.Advice, Wrong: true})
+	}
 	code := exit.OK
 	for _, l := range lines {
 		sign := " "

@@ -23,14 +23,14 @@ func (g *gateProgram) infra(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	base, _, _, err := g.inProgress(c.Context, repo)
+	work, err := g.inProgress(c.Context, repo)
 	if err != nil {
 		return err
 	}
 	worktree := testinfra.InFolder(repo.Top)
 	agreed := worktree
-	if base != "" {
-		agreed = testinfra.InGit(c.Context, repo, base) // whatever an attempt made of package.json
+	if work.base != "" {
+		agreed = testinfra.InGit(c.Context, repo, work.base) // whatever an attempt made of package.json
 	}
 	contract, err := testinfra.Find(conf.TestInfra, agreed)
 	if err != nil || contract == nil {
@@ -46,10 +46,7 @@ func (g *gateProgram) infra(c *urfave.Context) error {
 	}
 	missing := map[string]string{}
 	for _, m := range helper.Missing {
-		missing[m.Name] = " (missing)"
-		if m.Why != "" {
-			missing[m.Name] = " (missing: " + m.Why + ")"
-		}
+		missing[m.Name] = fmt.Sprintf(" (%s)", m)
 	}
 	fmt.Fprintf(g.Stdout, "%s:\n", git.Quote(place))
 	for _, e := range contract.Exports {

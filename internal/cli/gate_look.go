@@ -39,7 +39,11 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, q.trees.Others...)
+	others := q.trees.Others
+	if q.made != "" {
+		others = append(others, q.made)
+	}
+	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, others...)
 	if err != nil {
 		return err
 	}
@@ -67,6 +71,13 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	steps, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {
 		return err
+	}
+	gaps, err := gate.Gaps(c.Context, q.repo, q.config, q.trees.Tree)
+	if err != nil {
+		return err
+	}
+	for _, gap := range gaps {
+		g.warn(gateName, "%s: %s; %s", gap.Layer, gap.Text, gap.Advice)
 	}
 	names, err := gate.TestNames(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {

@@ -18,7 +18,10 @@ import (
 
 // judge is the verb run.
 func (g *gateProgram) judge(c *urfave.Context) error {
-	if _, err := g.operands(c, gateName+" [OPTIONS] [run]", 0, 0); err != nil {
+	if c.Command.Name != "run" && c.Args().Present() {
+		return noVerb(c)
+	}
+	if _, err := g.operands(c, gateName+" [OPTIONS] run", 0, 0); err != nil {
 		return err
 	}
 	format, color := c.String("format"), c.String("color")
@@ -58,7 +61,7 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(g.Dir, name)
 		}
-		if err := atomicfile.Write(name, []byte(v.Digest())); err != nil {
+		if err := atomicfile.Replace(name, []byte(v.Digest())); err != nil {
 			return fmt.Errorf("write the digest: %w", err)
 		}
 	}
@@ -67,7 +70,7 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		if err := v.WriteJSON(&object); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		if err := atomicfile.Write(g.abs(name), object.Bytes()); err != nil {
+		if err := atomicfile.Replace(g.abs(name), object.Bytes()); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
 	}
@@ -93,7 +96,7 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 	untold := m.titled && m.quiet
 	var writeErr error
 	v, err := gate.Run(ctx, gate.Request{
-		Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, BaseTree: q.trees.BaseTree, Others: q.trees.Others, Tree: q.trees.Tree, Requirement: q.requirement, Head: q.trees.Head, Done: q.done, Touched: q.touched,
+		Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, BaseTree: q.trees.BaseTree, Others: q.trees.Others, Tree: q.trees.Tree, Requirement: q.requirement, Made: q.made, Head: q.trees.Head, Done: q.done, Touched: q.touched,
 		Only: m.only, StopAtFirst: m.stopAtFirst, Now: g.Now,
 		OnLayer: func(l gate.Layer) {
 			if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {

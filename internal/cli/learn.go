@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -30,7 +32,7 @@ func Learn(p *Process, doc string, args []string) int {
 	most := func() urfave.Flag { return &urfave.IntFlag{Name: "max-tokens", Usage: "bound on the whole"} }
 	return p.run(&urfave.App{
 		Name:   learnName,
-		Action: l.none,
+		Action: noVerb,
 		Commands: []*urfave.Command{
 			{Name: "add", Usage: "take a learning in", Action: l.add, Flags: []urfave.Flag{req(),
 				&urfave.BoolFlag{Name: "permanent", Usage: "every later attempt is told"},
@@ -45,13 +47,14 @@ func Learn(p *Process, doc string, args []string) int {
 			{Name: "tokens", Usage: "how many tokens files have", Action: l.tokens},
 			{Name: "promote", Usage: "make a learning permanent", Action: l.promote},
 			{Name: "why", Usage: "why a learning is where it is", Action: l.why},
-			{Name: "agents", Usage: "the sections of AGENTS.md", Action: l.noAgents, Subcommands: []*urfave.Command{
+			{Name: "agents", Usage: "the sections of AGENTS.md", Action: noVerb, Subcommands: []*urfave.Command{
 				{Name: "check", Usage: "is the file sound?", Action: l.agentsCheck},
 				{Name: "append", Usage: "add a requirement's section", Action: l.agentsAppend, Flags: []urfave.Flag{req(),
 					&urfave.StringFlag{Name: "title", Usage: "of the section"},
 					&urfave.BoolFlag{Name: "stage", Usage: "put the file into the index"}}},
 				{Name: "archive", Usage: "move old sections out", Action: l.agentsArchive},
-				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most()}},
+				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most(),
+					&urfave.StringFlag{Name: "beside", Usage: "a file that shares the bound"}}},
 			}},
 		},
 	}, doc, args)
@@ -59,14 +62,6 @@ func Learn(p *Process, doc string, args []string) int {
 
 // learnProgram holds the verbs of ralph-learn.
 type learnProgram struct{ *Process }
-
-func (l *learnProgram) none(c *urfave.Context) error {
-	const verbs = "the verbs are add, ingest, list, context, promote, why and agents"
-	if c.Args().Present() {
-		return exit.Misuse(verbs, "unknown verb %q", c.Args().First())
-	}
-	return exit.Misuse(verbs+"; see 'ralph-learn --help'", "a verb is missing")
-}
 
 func (l *learnProgram) add(c *urfave.Context) error {
 	operands, err := l.operands(c, "ralph-learn add [--req ID] [--permanent] [--evidence T] TEXT", 1, 1)
@@ -291,7 +286,7 @@ func (l *learnProgram) context(c *urfave.Context) error {
 	if chosen.LeftOut > 0 {
 		// Written when a prompt names it, so that it is there and whole whatever an agent did to it.
 		if old, err := os.ReadFile(page); err != nil || string(old) != w.Page() {
-			if err := atomicfile.Write(page, []byte(w.Page())); err != nil {
+			if err := atomicfile.Replace(page, []byte(w.Page())); err != nil {
 				return err
 			}
 		}
@@ -323,11 +318,10 @@ func (l *learnProgram) tokens(c *urfave.Context) error {
 func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 	prompt := place.config.Prompt
 	if prompt.Lang == "auto" {
-		s, err := place.specification(c.Context)
-		if err != nil {
+		var err error
+		if prompt.Lang, err = place.language(c.Context); err != nil {
 			return err
 		}
-		prompt.Lang = learn.Language(texts(s))
 	}
 	if prompt.Template != "" && !filepath.IsAbs(prompt.Template) {
 		prompt.Template = filepath.Join(place.repo.Top, prompt.Template)
@@ -345,6 +339,23 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 }
 
 // texts are the words of a specification, without its keys and ids.
+// language is the one that the specification is written in. To take a large one apart is dear, and one in plain ASCII
+// without an escape tells at once.
+func (l *learnPlace) language(ctx context.Context) (string, error) {
+	data, err := l.p.readInput(ctx, l.specPath(), spec.MaxSize)
+	if err != nil {
+		return "", err
+	}
+	if !bytes.ContainsFunc(data, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' || r == 0 }) {
+		return learn.Language(""), nil
+	}
+	s, err := l.specification(ctx)
+	if err != nil {
+		return "", err
+	}
+	return learn.Language(texts(s)), nil
+}
+
 func texts(s *spec.Spec) string {
 	var b strings.Builder
 	for _, r := range s.Requirements {

@@ -95,12 +95,16 @@ func (l *learnPlace) limits() learn.Limits {
 	return learn.Limits{Window: l.config.Learn.Window, PromoteAt: l.config.Learn.PromoteAt}
 }
 
+func (l *learnPlace) specPath() string {
+	if filepath.IsAbs(l.config.Spec) {
+		return l.config.Spec
+	}
+	return filepath.Join(l.repo.Top, l.config.Spec)
+}
+
 // specification reads the specification that the configuration names.
 func (l *learnPlace) specification(ctx context.Context) (*spec.Spec, error) {
-	name := l.config.Spec
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(l.repo.Top, name)
-	}
+	name := l.specPath()
 	data, err := l.p.readInput(ctx, name, spec.MaxSize)
 	if err != nil {
 		return nil, err

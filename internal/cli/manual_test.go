@@ -69,6 +69,14 @@ func manual(name, help string) string {
 	return page + ".SH SEE ALSO\n.BR ralph (7)\n"
 }
 
+// indented begins a line of a list in a script's help, where a package comment has a tab.
+var indented = regexp.MustCompile(`(?m)^  `)
+
+var (
+	caseLabel = regexp.MustCompile(`(?m)^\t+-[^()]*\)`)
+	option    = regexp.MustCompile(`--[a-z][a-z-]+`)
+)
+
 // isList tells a block of lines "term  what it means" from one that is to stay as it is written.
 func isList(block string) bool {
 	for line := range strings.Lines(block) {
@@ -105,6 +113,32 @@ func TestManualPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	helps := map[string]string{}
+	w := newWorld(t)
+	for _, name := range []string{"ralph-loop", "ralph-prompt"} {
+		cmd := exec.Command("sh", filepath.Join("..", "..", "scripts", name), "--help")
+		cmd.Env = w.environ
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s --help: %v", name, err)
+		}
+		helps[name] = indented.ReplaceAllString(string(out), "\t")
+		source, err := os.ReadFile(filepath.Join("..", "..", "scripts", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var options []string
+		for _, label := range caseLabel.FindAllString(string(source), -1) {
+			options = append(options, option.FindAllString(label, -1)...)
+		}
+		if len(options) < 5 {
+			t.Errorf("%s: only the options %q were found", name, options)
+		}
+		for _, o := range options {
+			if o != "--mode" && !strings.Contains(string(out), "  "+o) && !strings.Contains(string(out), ", "+o) {
+				t.Errorf("%s --help does not name %s", name, o)
+			}
+		}
+	}
 	for name := range programs {
 		doc, err := os.ReadFile(filepath.Join("..", "..", "cmd", name, "doc.go"))
 		if err != nil {

@@ -17,15 +17,12 @@ import (
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
-	"ralph-loop/internal/nearest"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/plain"
 	"ralph-loop/internal/spec"
 )
 
 const orderName = "ralph-order"
-
-var orderVerbs = []string{"list", "next", "ready", "layers", "check", "why", "show"}
 
 // Order runs ralph-order.
 func Order(p *Process, doc string, args []string) int {
@@ -111,12 +108,13 @@ func (o *orderProgram) askSpec(c *urfave.Context, usage string, formats ...strin
 }
 
 func (o *orderProgram) list(c *urfave.Context) error {
-	q, err := o.askSpec(c, "ralph-order [--all] [--format F] [-z] [list] [SPEC]", "text", "tsv", "json", "dot", "mermaid")
-	if errors.Is(err, fs.ErrNotExist) && c.Args().Len() == 1 && !strings.ContainsAny(c.Args().First(), "./\\") {
-		if verb := nearest.Word(c.Args().First(), orderVerbs); verb != "" {
-			return exit.Misuse(fmt.Sprintf("did you mean %q?", verb), "%q is neither a verb nor a file", c.Args().First())
+	word := c.Args().First()
+	if c.Command.Name != "list" && word != "" && !strings.ContainsAny(word, "-./\\") {
+		if _, err := os.Stat(o.abs(word)); errors.Is(err, fs.ErrNotExist) {
+			return exit.Misuse(verbsFor(c, word), "%q is neither a verb nor a file that is there", word)
 		}
 	}
+	q, err := o.askSpec(c, "ralph-order [--all] [--format F] [-z] [list] [SPEC]", "text", "tsv", "json", "dot", "mermaid")
 	if err != nil {
 		return err
 	}

@@ -146,25 +146,33 @@ func (p *Process) states(repo *git.Repo, s *spec.Spec) (order.States, error) {
 	return states, nil
 }
 
-// inProgress is the requirement that the checkpoint has in work, and its baseline if that is still below HEAD; without
-// one both are empty. done are the requirements that the checkpoint calls done, nil where there is no checkpoint.
-func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (base, id string, done []string, err error) {
+// work is what the checkpoint has in work; all but done is empty where that is nothing.
+type work struct {
+	base string   // the baseline, which is still below HEAD
+	id   string   // of the requirement
+	made string   // the commit that holds the test infrastructure which was made for it, if any
+	done []string // requirements that the checkpoint calls done; nil: there is no checkpoint
+}
+
+func (p *Process) inProgress(ctx context.Context, repo *git.Repo) (work, error) {
 	progress, err := p.progress(repo)
 	if err != nil || progress == nil {
-		return "", "", nil, err
+		return work{}, err
 	}
-	done = []string{}
+	w := work{done: []string{}}
 	for _, r := range progress.Requirements {
 		if r.Status == checkpoint.Done {
-			done = append(done, r.ID)
+			w.done = append(w.done, r.ID)
 		}
 	}
-	if id = progress.Working(); id == "" {
-		return "", "", done, nil
+	id := progress.Working()
+	if id == "" {
+		return w, nil
 	}
 	below, err := repo.IsAncestor(ctx, progress.Baseline, "HEAD")
 	if err != nil || !below {
-		return "", "", done, err
+		return w, err
 	}
-	return progress.Baseline, id, done, nil
+	w.base, w.id, w.made = progress.Baseline, id, progress.Find(id).Infra.Made
+	return w, nil
 }

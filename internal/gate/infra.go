@@ -90,7 +90,7 @@ func (j *judge) infra(ctx context.Context) (Layer, error) {
 		return Layer{}, err
 	}
 	for _, m := range helper.Missing {
-		l.Findings = append(l.Findings, missing(place, helper, m))
+		l.Findings = append(l.Findings, Finding{Path: place, Rule: "not exported", Message: fmt.Sprintf("%s is %s (%s)", m.Name, m, m.Meaning)})
 	}
 	more, err := j.ownHelpers(ctx, contract, helper, before, place, &l)
 	if err != nil {
@@ -109,17 +109,6 @@ func agreedNames(exports []config.Export) string {
 		list = append(list, e.Name)
 	}
 	return strings.Join(list, ", ")
-}
-
-func missing(place string, helper *testinfra.Helper, m testinfra.Lack) Finding {
-	f := Finding{Path: place, Rule: "not exported", Message: fmt.Sprintf("%s is not exported (%s)", m.Name, m.Meaning)}
-	switch {
-	case helper.File == "":
-		f.Message = fmt.Sprintf("the file is not there; it is to export %s (%s)", m.Name, m.Meaning)
-	case m.Why != "":
-		f.Message += ": " + m.Why
-	}
-	return f
 }
 
 // ownHelpers looks through the files that the change touches: for definitions of an agreed name beside the helper, and,

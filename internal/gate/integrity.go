@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"ralph-loop/internal/diffstat"
-	"ralph-loop/internal/source"
 )
 
 // sourceChange is a source file in the two versions that a change leads between. A nil version does not exist.
@@ -38,13 +37,17 @@ type changedTests struct{ before, after *testFile }
 //   - what tells a checker to look away (nolint, @ts-ignore, noqa, ...), in any source file;
 //   - Go files that do not parse.
 //
-// What it cannot see: rows taken out of a table, weaker comparisons, helpers of other files.
+// What it cannot see: rows taken out of a table, weaker comparisons, helpers of other files. In a language without a reader
+// it sees only that a test file is gone, moved to where nothing takes it for one, or emptied.
 func integrityFindings(changes []sourceChange, class *diffstat.Classifier) []Finding {
 	var findings []Finding
 	var files []changedTests
 	for _, c := range changes {
 		old := cmp.Or(c.OldPath, c.Path)
-		if source.LanguageOf(c.Path) == source.Unknown && source.LanguageOf(old) == source.Unknown {
+		if why := lostUnread(c, class); why != "" {
+			findings = append(findings, Finding{Path: old, Rule: "test-removed", Message: why})
+		}
+		if c.unread() {
 			continue
 		}
 		var f changedTests
@@ -266,8 +269,8 @@ func withoutJustified(findings []Finding, changes []sourceChange) []Finding {
 			continue
 		}
 		exists[c.Path] = true
-		old := justifications(source.Scan(cmp.Or(c.OldPath, c.Path), c.Before), testChangeJustified)
-		if slices.ContainsFunc(justifications(source.Scan(c.Path, c.After), testChangeJustified), func(r string) bool { return !slices.Contains(old, r) }) {
+		old := changeReasons(cmp.Or(c.OldPath, c.Path), c.Before)
+		if slices.ContainsFunc(changeReasons(c.Path, c.After), func(r string) bool { return !slices.Contains(old, r) }) {
 			files[c.Path] = true
 			folders[path.Dir(c.Path)] = true
 		}

@@ -169,7 +169,7 @@ func TestMoves(t *testing.T) {
 		"another system's file":            {[]sourceChange{{Path: "p/a_plan9_test.go", OldPath: "p/a_test.go", Before: a, After: a}}, "test-not-run"},
 		"a suppression moves":              {[]sourceChange{{Path: "p/a.go", Before: goSource("//nolint:x // y\nvar x int\n"), After: none}, {Path: "p/b.go", Before: none, After: goSource("//nolint:x  // y\nvar x int\n")}}, ""},
 		"two packages, same test":          {[]sourceChange{{Path: "p/a_test.go", Before: a, After: none}, {Path: "q/a_test.go", Before: a, After: a}}, "test-removed"},
-		"other languages are not judged":   {[]sourceChange{{Path: "spec/a_spec.rb", Before: []byte("it('x')")}, {Path: "README.md", After: []byte("# x")}}, ""},
+		"other languages are not read":     {[]sourceChange{{Path: "lib/a.rb", Before: []byte("it('x')")}, {Path: "README.md", After: []byte("# x")}}, ""},
 		"nothing":                          {nil, ""},
 	} {
 		if got := rules(integrityFindings(c.changes, nil)); got != c.want {

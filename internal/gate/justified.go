@@ -15,6 +15,16 @@ const (
 	testChangeJustified = "@test-change-justified:"
 )
 
+// changeReasons are the reasons that a source file gives for changing tests. Where comments cannot be told from the rest
+// they may stand in any line.
+func changeReasons(name string, src []byte) []string {
+	f := source.Scan(name, src)
+	if f.Language == source.Unknown {
+		f.Comments = []source.Token{{Kind: source.Comment, Text: string(src)}}
+	}
+	return justifications(f, testChangeJustified)
+}
+
 // justifications are the reasons that comments give behind marker, to the end of their line. Too short ones are no
 // reasons. A string that holds the marker is not a comment.
 func justifications(f *source.File, marker string) []string {

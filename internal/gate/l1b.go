@@ -11,28 +11,30 @@ import (
 
 // L1b holds the added lines to the share of tests among them. It counts in integers.
 
-const ratioVersion = 2
+const ratioVersion = 3
 
 func (j *judge) ratioKey() inputs {
 	g := j.Config.Gate
 	in := inputs{Layer: "L1b", Version: ratioVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestRatio, g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
 	if j.Requirement != nil {
-		in.Requirement = []any{j.Requirement.NoTestRequired}
+		in.Requirement = []any{j.Requirement.NoTestRequired, j.Made}
 	}
 	return in
 }
 
 func (j *judge) ratio(ctx context.Context) (Layer, error) {
-	stat, err := j.changed(ctx)
+	stat, err := j.added(ctx)
 	if err != nil {
 		return Layer{}, err
 	}
 	sums := stat.Sums()
 	test, implementation := sums.Test.Added, sums.Implementation.Added
 	l := Layer{Result: Pass, Share: &Share{Part: test, Whole: test + implementation}, Notes: leftOut(sums)}
+	if j.Made != "" {
+		l.Notes = append(l.Notes, "not counted: the test infrastructure that was made for it")
+	}
 	want := j.Config.Gate.TestRatio
-	switch {
-	case l.Share.Whole == 0:
+	if l.Share.Whole == 0 {
 		return j.noLines(stat, l), nil
 	}
 	l.Summary = fmt.Sprintf("%d of %d added lines are tests (%s %%)", l.Share.Part, l.Share.Whole, l.Share.Percent())

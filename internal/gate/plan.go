@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -66,6 +65,24 @@ func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([
 	return p.steps, nil
 }
 
+// Gap is what a layer would have to check in a tree and cannot, since nobody has said how.
+type Gap struct{ Layer, Text, Advice string }
+
+// Gaps finds them before any commit is refused for them.
+func Gaps(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]Gap, error) {
+	p, err := makePlan(ctx, repo, c, tree)
+	if err != nil {
+		return nil, err
+	}
+	if l := p.untestable(); l != nil && l.Result == Error {
+		return []Gap{{"L2", l.Summary, l.Advice}}, nil
+	}
+	if len(p.of(ownTest)) > 0 && len(c.Gate.CoverageFiles) == 0 && c.Gate.Coverage != (config.Coverage{}) {
+		return []Gap{{"L3", errNoCoverage.Error(), adviceNoCoverage}}, nil
+	}
+	return nil, nil
+}
+
 // TestNames says, for each language of a tree, how a new test file is to be called, so that L1b counts it as one.
 func TestNames(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]string, error) {
 	paths, err := treePaths(ctx, repo, tree)
@@ -76,11 +93,12 @@ func TestNames(ctx context.Context, repo *git.Repo, c *config.Config, tree strin
 }
 
 func treePaths(ctx context.Context, repo *git.Repo, tree string) ([]string, error) {
-	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
-	if err != nil {
-		return nil, fmt.Errorf("list the files of the tree: %w", err)
+	entries, err := repo.Entries(ctx, tree)
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = e.Path
 	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+	return paths, err
 }
 
 // Tools are the programs that the commands for a tree begin with, each once.

@@ -30,6 +30,7 @@ type Request struct {
 	Tree        string            // the tree to judge
 	Head        string            // the commit whose history tells what is done; "": Base
 	Requirement *spec.Requirement // in progress, or nil on a person's commit
+	Made        string            // a commit with the test infrastructure that was made for it: none of its lines; may be empty
 	Done        []string          // requirements that the checkpoint calls done; nil: there is none to ask
 	Touched     []Touched         // earlier requirements whose lines the agent says that it changed
 	Only        []string          // names of Layers; none: all
@@ -201,6 +202,19 @@ func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
 	}
 	j.stat = stat
 	return stat, nil
+}
+
+// added counts what the tree adds, but for the test infrastructure that was made for the requirement: those lines answered
+// for themselves as they came.
+func (j *judge) added(ctx context.Context) (*diffstat.Stat, error) {
+	if j.Made == "" {
+		return j.changed(ctx)
+	}
+	contract, err := j.contract(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, classifier(j.Config, contract), j.Made)
 }
 
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.

@@ -14,7 +14,7 @@ import (
 )
 
 // untestable says why L2 and L3 have nothing to do on a tree, or gives nil.
-func (j *judge) untestable(p *plan) *Layer {
+func (p *plan) untestable() *Layer {
 	switch {
 	case len(p.of(goTest, ownTest)) > 0:
 		return nil
@@ -32,7 +32,7 @@ func (j *judge) suite(ctx context.Context) (Layer, error) {
 		if err != nil {
 			return Layer{}, err
 		}
-		if l := j.untestable(p); l != nil {
+		if l := p.untestable(); l != nil {
 			return *l, nil
 		}
 		r, err := j.run(ctx, j.Tree)
@@ -183,7 +183,7 @@ func (j *judge) coverage(ctx context.Context) (Layer, error) {
 		if err != nil {
 			return Layer{}, err
 		}
-		if l := j.untestable(p); l != nil {
+		if l := p.untestable(); l != nil {
 			return *l, nil
 		}
 		r, err := j.run(ctx, j.Tree)
@@ -213,7 +213,7 @@ func (j *judge) coverageLayer(ctx context.Context, p *plan, r *testRun) (Layer, 
 	case r.coverErr != nil:
 		l.Result, l.Summary = Error, r.coverErr.Error()
 		if r.coverErr == errNoCoverage {
-			l.Advice = "name what the tests write (Go profile or LCOV) in gate.coverage_files, or set gate.coverage: 0"
+			l.Advice = adviceNoCoverage
 		}
 		return l, nil
 	case total == 0:

@@ -13,7 +13,7 @@ import (
 
 // The integrity layer reads changed files. Its rules are in integrity.go.
 
-const integrityVersion = 4
+const integrityVersion = 5
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
@@ -25,8 +25,14 @@ func (j *judge) integrityKey() inputs {
 }
 
 func (j *judge) integrity(ctx context.Context) (Layer, error) {
+	contract, err := j.contract(ctx)
+	if err != nil {
+		return Layer{}, err
+	}
+	class := classifier(j.Config, contract)
 	pick := func(f diffstat.File) bool {
-		return source.LanguageOf(f.Path) != source.Unknown && !lifeless(f) || source.LanguageOf(f.From) != source.Unknown
+		return source.LanguageOf(f.Path) != source.Unknown && !lifeless(f) || source.LanguageOf(f.From) != source.Unknown ||
+			f.Class == diffstat.Test || isTestFile(class, f.From) || isTestFile(class, f.Path)
 	}
 	if len(j.Others) > 0 {
 		return j.mergeIntegrity(ctx, pick)
@@ -35,11 +41,26 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 	if err != nil {
 		return Layer{}, err
 	}
-	if len(files) == 0 {
-		return Layer{Result: NotApplicable, Summary: "no source file that can be read for tests is changed"}, nil
+	read, unread := 0, 0
+	for _, f := range files {
+		switch {
+		case !f.unread():
+			read++
+		case f.Before != nil:
+			unread++
+		}
 	}
 	l := Layer{Result: Pass, Summary: "no test is weaker than before"}
-	found := integrityFindings(files, classifier(j.Config, j.agreed))
+	switch {
+	case read+unread == 0:
+		return Layer{Result: NotApplicable, Summary: "no source file that can be read for tests is changed"}, nil
+	case read == 0:
+		l.Summary = "no test file is gone or emptied; what is in them cannot be read"
+	}
+	found := integrityFindings(files, class)
+	if read > 0 && unread > 0 {
+		l.Notes = append(l.Notes, plural(unread, "changed test file")+" in a language without a reader: looked only whether it is gone or emptied")
+	}
 	if j.Requirement == nil {
 		left := withoutJustified(found, files)
 		if n := len(found) - len(left); n > 0 {
@@ -66,7 +87,7 @@ func (j *judge) judgeIntegrity(l *Layer, what string) {
 	l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": "+what
 	l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
 	if j.Requirement == nil {
-		l.Advice = "restore these tests, or say why in a comment of the file: @test-change-justified: ..."
+		l.Advice = "restore these tests, or say why in a comment of the file, or of another in its folder where it is gone: @test-change-justified: ..."
 	}
 }
 

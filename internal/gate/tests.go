@@ -394,6 +394,8 @@ func (j *judge) readOwnReports(r *testRun) error {
 
 var errNoCoverage = errors.New("nothing tells the coverage: gate.coverage_files names no file")
 
+const adviceNoCoverage = "name what the tests write (Go profile or LCOV) in gate.coverage_files, or set gate.coverage: 0"
+
 func readFile(name string, read func(io.Reader) error) error {
 	f, err := os.Open(name)
 	if err != nil {

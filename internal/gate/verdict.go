@@ -140,7 +140,8 @@ func (v *Verdict) ExitCode() int {
 	return exit.Error
 }
 
-// Trailer is the verdict in one line for a commit message: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410".
+// Trailer is the verdict in one line for a commit message: "L1 pass; L1b 57/103; L2 212 passed; L3 8123/9410". A share that
+// is too small stands behind its result: "L1b fail 3/19".
 func (v *Verdict) Trailer() string {
 	var parts []string
 	for _, name := range []string{"L1", "L1b", "L2", "L3"} {
@@ -150,6 +151,8 @@ func (v *Verdict) Trailer() string {
 		}
 		text := string(l.Result)
 		switch {
+		case l.Result == Fail && l.Share != nil:
+			text += fmt.Sprintf(" %d/%d", l.Share.Part, l.Share.Whole)
 		case l.Result != Pass:
 		case l.Share != nil:
 			text = fmt.Sprintf("%d/%d", l.Share.Part, l.Share.Whole)

@@ -85,6 +85,10 @@ func TestTrailer(t *testing.T) {
 	if got, want := v.Trailer(), "L1 pass; L1b 57/103; L2 fail; L3 8123/9410"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	v.Layer("L1b").Result = Fail
+	if got, want := v.Trailer(), "L1 pass; L1b fail 57/103; L2 fail; L3 8123/9410"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	v.Layer("L2").Result = Pass
 	v.Layer("L1b").Result, v.Layer("L1b").Share = NotApplicable, nil
 	if got, want := v.Trailer(), "L1 pass; L1b not-applicable; L2 212 passed; L3 8123/9410"; got != want {

@@ -97,7 +97,7 @@ func (p *Place) lines() ([]Line, error) {
 	}
 	if p.Dir != p.Usual {
 		for _, name := range Names {
-			if h, err := look(p.Usual, name); err == nil && (h.State == Current || h.State == Older) {
+			if h, err := look(p.Usual, name); err == nil && h.runsTheGate() {
 				lines = append(lines, Line{Topic: "", Text: "git passes over ours in " + p.Usual + ": core.hooksPath leads elsewhere", Wrong: true})
 				break
 			}
@@ -109,12 +109,14 @@ func (p *Place) lines() ([]Line, error) {
 // line tells of one hook.
 func (p *Place) line(name string, h Hook) Line {
 	line := Line{Topic: name}
-	ours := h.State == Current || h.State == Older
+	ours := h.runsTheGate()
 	switch {
 	case ours && !isExecutable(h.Path):
 		line.Text, line.Wrong = "installed, but not executable: git passes it over", true
 	case h.State == Current:
 		line.Text = "installed"
+	case h.State == ByHand:
+		line.Text = "put there by hand"
 	case h.State == Older:
 		line.Text = "installed by another version: ralph-gate install brings it up to date"
 	case h.State == Edited:

@@ -85,7 +85,7 @@ func TestStateOf(t *testing.T) {
 		want State
 	}{
 		"as installed":        {ours, Current},
-		"put there by hand":   {hooks.Script, Current},
+		"put there by hand":   {hooks.Script, ByHand},
 		"with a line more":    {ours + "true\n", Edited},
 		"without the last":    {strings.Join(lines[:len(lines)-2], ""), Edited},
 		"the mark alone":      {lines[0] + lines[1], Edited},

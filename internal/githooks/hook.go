@@ -26,6 +26,7 @@ const (
 	Current State = "current"
 	Older   State = "older"   // ours, of another version of the toolkit
 	Edited  State = "edited"  // ours, and somebody changed it
+	ByHand  State = "by hand" // the toolkit's script as it stands in its folder, or a link to it: somebody put it there
 	Foreign State = "foreign" // not ours
 )
 
@@ -36,6 +37,9 @@ type Hook struct {
 	Owner   string // of a foreign one: the program that wrote it, if it is a known one
 	Chained bool   // another one waits beside it for ours to run it
 }
+
+// runsTheGate reports whether the hook is the toolkit's, whole, whoever put it there.
+func (h *Hook) runsTheGate() bool { return h.State == Current || h.State == Older || h.State == ByHand }
 
 const mark = "# ralph-gate wrote this file, sha256 "
 
@@ -72,8 +76,8 @@ func look(dir, name string) (Hook, error) {
 		return h, fmt.Errorf("look at a hook: %w", err)
 	}
 	h.State = stateOf(string(data))
-	if info.Mode()&fs.ModeSymlink != 0 {
-		h.State = Foreign // ours is a file
+	if info.Mode()&fs.ModeSymlink != 0 && h.State != ByHand {
+		h.State = Foreign // what we write is a file
 	}
 	if h.State == Foreign {
 		for _, o := range owners {
@@ -92,8 +96,11 @@ func isNothing(err error) bool {
 }
 
 func stateOf(data string) State {
-	if data == text() || data == hooks.Script { // put there by hand
+	switch data {
+	case text():
 		return Current
+	case hooks.Script:
+		return ByHand
 	}
 	first, rest, _ := strings.Cut(data, "\n")
 	line, rest, _ := strings.Cut(rest, "\n")

@@ -44,6 +44,8 @@ func Install(ctx context.Context, repo *git.Repo) ([]Change, error) {
 		switch h.State {
 		case Current:
 			change.What = "is up to date"
+		case ByHand:
+			change.What = "is there already, put there by hand"
 		case Older:
 			change.What = "brought up to date"
 		}
@@ -53,7 +55,7 @@ func Install(ctx context.Context, repo *git.Repo) ([]Change, error) {
 			}
 			h.Chained = true
 		}
-		if h.State != Current {
+		if h.State != Current && h.State != ByHand {
 			if err := atomicfile.WriteExecutable(h.Path, []byte(text())); err != nil {
 				return done, fmt.Errorf("install a hook: %w", err)
 			}
@@ -79,7 +81,8 @@ func (h *Hook) replaceable() error {
 	return nil
 }
 
-// Uninstall removes the hooks that we wrote, and gives back the ones that were there before. It leaves what is not ours.
+// Uninstall removes the hooks that we wrote, and gives back the ones that were there before. It leaves what is not ours, and
+// says so where it finds nothing else.
 // Beside the place where git looks now it looks in the usual one, since core.hooksPath may have come later.
 func Uninstall(ctx context.Context, repo *git.Repo) ([]Change, error) {
 	place, err := Find(ctx, repo)
@@ -117,7 +120,12 @@ func Uninstall(ctx context.Context, repo *git.Repo) ([]Change, error) {
 				return done, fmt.Errorf("remove a hook: %w", err)
 			}
 			done = append(done, Change{h.Path, "removed"})
+		case h.State == ByHand:
+			done = append(done, Change{h.Path, "was put there by hand, and stays"})
 		}
+	}
+	if len(done) == 0 {
+		done = append(done, Change{place.Dir, "holds no hook of ours"})
 	}
 	return done, nil
 }

@@ -133,6 +133,14 @@ type Lack struct {
 	Why string // where there is more to say than that
 }
 
+// String is how everybody words it: "not exported", and why.
+func (l Lack) String() string {
+	if l.Why == "" {
+		return "not exported"
+	}
+	return "not exported: " + l.Why
+}
+
 // Look reads the helper in a tree. Where several files could be it, it is the first that is complete, else the first.
 func (c *Contract) Look(tree Tree) (*Helper, error) {
 	places, err := tree.Present(c.Places)
@@ -155,7 +163,7 @@ func (c *Contract) Look(tree Tree) (*Helper, error) {
 	if first == nil {
 		first = &Helper{}
 		for _, e := range c.Exports {
-			first.Missing = append(first.Missing, Lack{Export: e})
+			first.Missing = append(first.Missing, Lack{e, "the file is not there"})
 		}
 	}
 	return first, nil
