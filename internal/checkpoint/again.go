@@ -23,7 +23,7 @@ import (
 // PutAside leaves worktree and index as the user had them where the loop ends with a requirement in work: what it holds
 // is kept under a ref, and the next start goes on with the requirement. With none in work it does nothing.
 func (c *Checkpoint) PutAside(ctx context.Context) error {
-	if c.p == nil || !c.p.open() || c.p.Working() == "" {
+	if c.p == nil || !c.p.open() || c.p.Working() == "" || c.p.LastAttempt != nil && c.p.LastAttempt.Aside {
 		return nil
 	}
 	if branch, err := c.repo.Branch(ctx); err != nil || branch != c.p.Branch {
