@@ -51,8 +51,8 @@ func (c *Checkpoint) tryMessage(ctx context.Context) error {
 // refusedMessage is why a requirement's own message would be refused by the hook that was there as the run began, before
 // an agent is paid for it, or "".
 func (c *Checkpoint) refusedMessage(ctx context.Context, id string) (string, error) {
-	if c.p.MessageHook == "" {
-		return "", nil
+	if !isHook(c.p.MessageHook) {
+		return "", nil // there was none, or the user took it away
 	}
 	message, err := c.likely(ctx, id)
 	if err != nil {
@@ -94,10 +94,16 @@ func (c *Checkpoint) findMessageHook(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look for the commit-msg hook: %w", err)
 	}
-	if info, err := os.Stat(hook); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
+	if !isHook(hook) {
 		return "", nil
 	}
 	return hook, nil
+}
+
+// isHook reports whether git would run the file at path.
+func isHook(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // likely is the message that a requirement's commit will have, with a verdict made up.
