@@ -103,13 +103,17 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		if err != nil {
 			return "", err
 		}
-		made, output, err := c.gitCommit(ctx, intent)
-		if err != nil {
+		made, output, commitErr := c.gitCommit(ctx, intent)
+		if commitErr != nil {
 			// What no attempt can mend must not cost one.
-			if err := c.mustCommit(ctx, parent); err != nil {
+			err := c.mustCommit(ctx, parent)
+			if err == nil && event == Pass {
+				err = c.messageAlone(ctx, parent, message)
+			}
+			if err != nil {
 				return "", c.dropIntent(ctx, fmt.Errorf("%s: %w", id, err))
 			}
-			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, err, output))
+			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, commitErr, output))
 		}
 		madeTree, err := c.repo.Tree(ctx, made)
 		if err != nil {

@@ -56,8 +56,8 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, ""
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
-		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
-			// The worktree is the baseline still: it has no contract, and nothing has to be looked for.
+		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" && p.MessageHook == "" {
+			// The worktree is the baseline still: it has no contract, and nothing has to be looked for or asked.
 			if err := c.set(r, InfraSkipped); err != nil {
 				return err
 			}
