@@ -38,6 +38,7 @@ type Process struct {
 	Environ        []string // KEY=value, the last one of a key wins
 	Dir            string   // absolute working directory
 	Now            func() time.Time
+	Executable     func() (string, error) // this program's own file
 
 	terminal            bool        // stdout is one
 	found               *foundState // what progress gave
@@ -50,7 +51,7 @@ func ThisProcess() *Process {
 	if err != nil {
 		dir = "."
 	}
-	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now)}
+	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now), Executable: os.Executable}
 }
 
 // Getenv is the value of key in the process's environment, or "".
