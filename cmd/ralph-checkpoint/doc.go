@@ -10,7 +10,7 @@
 //	ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback
-//	ralph-checkpoint cost [--summary] REQ
+//	ralph-checkpoint cost [--summary] [--tell] REQ
 //	ralph-checkpoint tell
 //	ralph-checkpoint finish
 //	ralph-checkpoint failures REQ
@@ -27,9 +27,10 @@
 // begin refuses changes of tracked files, a specification whose finished requirements changed, and a tree that fails
 // the gate. It prints the requirements that are done and whose learnings and cost are still to be recorded.
 //
-// start takes up a requirement that is ready and prints the number of its next attempt. attempt runs an agent with the
-// prompt on its stdin, ends what it leaves behind, puts the repository in order and builds the index. pass commits the
-// index if the gate passes that very tree. fail records a failure and prints what follows, retry or blocked.
+// start takes up a requirement that is ready and prints the number of its next attempt, and the word infra behind it where
+// its test infrastructure must be seen to first. attempt runs an agent with the prompt on its stdin, ends what it leaves
+// behind, puts the repository in order and builds the index. pass commits the index if the gate passes that very tree. fail
+// records a failure and prints what follows, retry or blocked.
 //
 // infra sees to the test infrastructure before the first attempt. check looks for it in the baseline, or, once attempt has
 // run an agent for it, asks the gate about what that made, and prints where this led: existing, skipped (the project has no
@@ -43,7 +44,7 @@
 //
 // tell runs the commands that ralph.yaml names below "on" for what happened since the last call: requirements done,
 // blocked, broken tests, the run's end. Each reads one JSON object; one that fails is a warning. pass runs those of
-// on.review itself, once the gate is green. docs/events.md describes them.
+// on.review itself, once the gate is green; cost --tell tells at its end. docs/events.md describes them.
 //
 // status --watch draws the table again each second, on a terminal, until the run ends or waits for a decision.
 //

@@ -13,7 +13,7 @@
 //	ralph-learn agents check
 //	ralph-learn agents append --req ID [--title T] [--stage] [TEXT]
 //	ralph-learn agents archive
-//	ralph-learn agents show [--max-tokens N]
+//	ralph-learn agents show [--max-tokens N [--beside FILE]]
 //
 // A learning is a sentence. It is permanent, told to every later attempt, when it states an architecture decision, a
 // global convention, a module interface, a data structure or a security rule; when two requirements reported it; or
@@ -22,10 +22,11 @@
 // Verbs:
 //
 //	add      take a learning in; TEXT "-" is standard input. "!permanent" before or after it is the same as --permanent
-//	ingest   take in the learnings of an agent's report, once the requirement is done. The same report counts once.
-//	         REPORT is a YAML file, or a message that ends in a fenced block marked ralph-report; "-" is standard input.
-//	         Without it $RALPH_REPORT is read, else .sprint-state/ralph-loop/report.yaml. A report that cannot be used
-//	         is a warning
+//	ingest   take in the learnings of an agent's report, once the requirement is done; those of a blocked one go into the
+//	         history and prove nothing. The same report counts once. REPORT is a YAML file, or a message that ends in a
+//	         fenced block marked ralph-report; "-" is standard input. Without it the report is read that is kept of the
+//	         requirement's last attempt, or where the run has none $RALPH_REPORT, else
+//	         .sprint-state/ralph-loop/report.yaml. A report that cannot be used is a warning
 //	list     the learnings in force: id, class, requirements, text
 //	context  what an attempt is told: permanent learnings within learn.permanent_max_tokens, pinned ones and security
 //	         rules first, then by relevance to the requirement; and the newest contextual ones
@@ -56,10 +57,11 @@
 //	--req ID         the requirement; one that the specification does not hold is refused
 //	--permanent      the learning is permanent and pinned
 //	--evidence T     on what grounds, such as a test or a commit
-//	--unproven       the requirement was not done: its learnings go into the history and prove nothing
+//	--unproven       the requirement was not done, whatever the run says of it
 //	--all            the history too
 //	--format F       text, or json: one object with a version
 //	--max-tokens N   bound on all that is printed. A token is four ASCII bytes or one other character
+//	--beside FILE    what that file holds is within the bound too
 //	--settings       print what ralph.yaml says of prompts, KEY=VALUE a line, for ralph-prompt
 //	--title T        of the section; without it the requirement's title
 //	--stage          put AGENTS.md, as it is then, into the index

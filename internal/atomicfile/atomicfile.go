@@ -43,15 +43,19 @@ func Sweep(dir string) error {
 
 // Write replaces path by data so that, whatever happens, path holds the old content or the new one: a temporary
 // file beside it, fsync, rename, fsync of the folder.
-func Write(path string, data []byte) error { return write(path, data, 0o644) }
+func Write(path string, data []byte) error { return write(path, data, 0o644, true) }
+
+// Replace is Write for what can be made anew from something durable: whoever reads path meanwhile sees the old content
+// or the new one, but nothing waits for the disk, so a crash of the machine may leave path empty.
+func Replace(path string, data []byte) error { return write(path, data, 0o644, false) }
 
 // WriteExecutable is Write for a program.
-func WriteExecutable(path string, data []byte) error { return write(path, data, 0o755) }
+func WriteExecutable(path string, data []byte) error { return write(path, data, 0o755, true) }
 
 // WritePrivate is Write for a file that its owner alone may read.
-func WritePrivate(path string, data []byte) error { return write(path, data, 0o600) }
+func WritePrivate(path string, data []byte) error { return write(path, data, 0o600, true) }
 
-func write(path string, data []byte, mode fs.FileMode) (err error) {
+func write(path string, data []byte, mode fs.FileMode, durable bool) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+infix)
 	if err != nil {
@@ -70,8 +74,10 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 	if _, err = f.Write(data); err != nil {
 		return err
 	}
-	if err = f.Sync(); err != nil {
-		return err
+	if durable {
+		if err = f.Sync(); err != nil {
+			return err
+		}
 	}
 	if err = f.Close(); err != nil {
 		return err
@@ -82,6 +88,9 @@ func write(path string, data []byte, mode fs.FileMode) (err error) {
 		return err
 	}
 	failpoint.Step("write " + name)
+	if !durable {
+		return nil
+	}
 	return syncDir(dir)
 }
 

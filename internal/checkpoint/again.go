@@ -23,8 +23,12 @@ import (
 // on another commit or text than those that hold now.
 func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head string) *AttemptOutcome {
 	last := c.p.LastAttempt
+	number := r.Attempts + 1
+	if r.Status == InfraDispatch {
+		number = r.Infra.Tries + 1
+	}
 	switch {
-	case last == nil || last.Req != r.ID || last.Number != r.Attempts+1 || r.Status != InProgress && r.Status != Retry:
+	case last == nil || last.Req != r.ID || last.Number != number || r.Status != InProgress && r.Status != Retry && r.Status != InfraDispatch:
 		return nil
 	case !last.Changed || couldNotWork(last.Outcome) || head != c.p.Baseline:
 		return nil
@@ -48,7 +52,11 @@ func (c *Checkpoint) sayInterrupted(ctx context.Context, id string, ended *Attem
 		}
 		return nil
 	}
-	c.say("%s was interrupted when its agent had ended: what attempt %d left is judged now", id, ended.Number)
+	what := "attempt"
+	if c.p.Find(id).Status == InfraDispatch {
+		what = "test infrastructure, dispatch"
+	}
+	c.say("%s was interrupted when its agent had ended: what %s %d left is judged now", id, what, ended.Number)
 	if ref == "" {
 		return nil
 	}
@@ -103,7 +111,7 @@ func (c *Checkpoint) putBackReport(dir string) error {
 		return fmt.Errorf("take a report away: %w", err)
 	}
 	failpoint.Step("remove report.yaml")
-	data, err := learn.ReadReport(filepath.Join(dir, "report.yaml"))
+	data, err := learn.ReadReport(filepath.Join(dir, reportFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

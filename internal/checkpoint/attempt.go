@@ -64,7 +64,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	folder := fmt.Sprint(a.Number)
 	if infra {
 		a.Number = r.Infra.Tries + 1
-		folder = fmt.Sprintf("infra-%d", a.Number)
+		folder = infraFolder(a.Number)
 		if a.Number > maxInfraTries {
 			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
 		}
@@ -111,6 +111,11 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 		return fmt.Errorf("take the last report away: %w", err)
 	}
 	failpoint.Step("remove report.yaml")
+	// One of an attempt with that number before a decision gave new ones.
+	if err := os.Remove(filepath.Join(dir, reportFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("take the last report away: %w", err)
+	}
+	failpoint.Step("remove a kept report")
 	g, err := c.newGuard(after)
 	if err != nil {
 		return err
@@ -345,29 +350,33 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	} else if err != nil {
 		return nil // unreadable: whoever needs the report says why
 	}
-	if err := os.WriteFile(filepath.Join(dir, "report.yaml"), data, 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, reportFile), data, 0o644); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	failpoint.Step("keep the report")
 	return nil
 }
 
-func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted) error {
+// recordAttempt records what an agent's run used, and where it counts as an attempt what it left.
+func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted, counts bool) error {
 	err := c.update(ctx, func(p *Progress) error {
 		r, _, err := c.current(p, id)
 		if err != nil {
 			return err
 		}
-		if r.Status != InfraDispatch {
-			r.Steps.Dispatch = r.Steps.after(c.stamp())
-		}
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
 		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
+		c.noteTrouble(p, a)
+		if !counts {
+			return nil
+		}
+		if r.Status != InfraDispatch {
+			r.Steps.Dispatch = r.Steps.after(c.stamp())
+		}
 		p.LastAttempt = &AttemptOutcome{Req: id, Number: a.Number, Outcome: a.Outcome, Changed: a.Changed, Digest: a.Digest}
 		p.LeftTree = a.tree
-		c.noteTrouble(p, a)
 		return nil
 	})
 	if err != nil {

@@ -30,7 +30,7 @@ type BeginOptions struct {
 
 // Begin starts a run or continues the open one. Everything that would make the loop's work worthless is found here,
 // before any agent is paid: a dirty tree, a branch that moved, a specification that changed, a red baseline. It gives
-// the ids of requirements that are done and not settled, since a crash came between.
+// the ids of requirements that are done or blocked and not settled, since a crash came between.
 func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []string, err error) {
 	if o.Resume && (c.p == nil || !c.p.open()) {
 		return nil, exit.Refuse("start without --resume", "there is no open run to resume")
@@ -97,7 +97,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	for _, r := range p.Requirements {
-		if r.Status == Done && r.Commit != "" && (r.Steps.Learnings.IsZero() || r.Steps.State.IsZero()) && r.Number > 0 {
+		done := r.Status == Done && r.Commit != "" && (r.Steps.Learnings.IsZero() || r.Steps.State.IsZero())
+		failed := r.failed() && r.Attempts > 0 && r.Steps.Learnings.IsZero()
+		if r.Number > 0 && (done || failed) {
 			unsettled = append(unsettled, r.ID)
 		}
 	}
@@ -364,7 +366,7 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		}
 	}
 	if old != nil {
-		p.Learnings, p.Serial, p.Events = old.Learnings, old.Serial, old.Events
+		p.Learnings, p.Serial, p.Events, p.Made = old.Learnings, old.Serial, old.Events, old.Made
 	}
 	if continued {
 		*p = *old

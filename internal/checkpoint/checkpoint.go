@@ -72,11 +72,26 @@ func (c *Checkpoint) AgentTimeout() time.Duration { return time.Duration(c.cfg.A
 func (c *Checkpoint) Progress() *Progress { return c.p }
 
 // ReportPath is where an agent leaves its report.
-func (c *Checkpoint) ReportPath() string { return filepath.Join(c.repo.Sprint(), "report.yaml") }
+func (c *Checkpoint) ReportPath() string { return filepath.Join(c.repo.Sprint(), reportFile) }
+
+// reportFile is the name of an agent's report, where it leaves it and where it is kept.
+const reportFile = "report.yaml"
 
 // runDir is where this run keeps what came of the attempts at a requirement, a folder each.
-func (c *Checkpoint) runDir(id string) string {
-	return filepath.Join(c.repo.Sprint(), "runs", git.RefName(c.p.Run), git.RefName(id))
+func (c *Checkpoint) runDir(id string) string { return c.p.runDir(c.repo, id) }
+
+func (p *Progress) runDir(repo *git.Repo, id string) string {
+	return filepath.Join(repo.Sprint(), "runs", git.RefName(p.Run), git.RefName(id))
+}
+
+// LastReport is the attempt whose report tells what was learned of a requirement that this run has done or blocked: its
+// number, 0 where none was made, and where its report is kept if it wrote one. ok is false for any other requirement.
+func (p *Progress) LastReport(repo *git.Repo, id string) (attempt int, path string, ok bool) {
+	r := p.Find(id)
+	if r == nil || r.Number == 0 || r.Status != Done && !r.failed() {
+		return 0, "", false
+	}
+	return r.Attempts, filepath.Join(p.runDir(repo, id), fmt.Sprint(r.Attempts), reportFile), true
 }
 
 // update is one read-modify-write of the state. An error of change leaves it as it was.
@@ -99,11 +114,16 @@ func errNoRun() error {
 	return exit.Refuse("'ralph-loop', or 'ralph-checkpoint begin', starts one", "there is no run")
 }
 
+// Requirement is what the specification has under an id; it must have it.
+func (c *Checkpoint) Requirement(id string) (*spec.Requirement, error) {
+	return c.graph.Spec().Require(id)
+}
+
 // entry is the state of a requirement that the specification and the run know.
 func (c *Checkpoint) entry(p *Progress, id string) (*Requirement, *spec.Requirement, error) {
-	req := c.graph.Spec().Lookup(id)
-	if req == nil {
-		return nil, nil, exit.Refuse("'ralph-order list --all' shows the ids", "%q is not in %s", id, c.specRel)
+	req, err := c.Requirement(id)
+	if err != nil {
+		return nil, nil, err
 	}
 	r := p.Find(id)
 	if r == nil {

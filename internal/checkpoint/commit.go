@@ -209,7 +209,10 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		r.Steps.Resolve, r.Infra.Made = r.Steps.after(c.stamp()), ""
+		if r.Infra.Made != "" {
+			r.Infra.Made, p.Made = "", nil
+		}
+		r.Steps.Resolve = r.Steps.after(c.stamp())
 		// What was settled as it was blocked is settled anew.
 		r.Steps.Learnings, r.Steps.State = time.Time{}, time.Time{}
 		p.Intent, p.LastAttempt = nil, nil
@@ -296,9 +299,9 @@ func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailer
 
 // Preview is the commit message that a requirement's work would get, with the figures that are not known yet left open.
 func (c *Checkpoint) Preview(ctx context.Context, id string) (string, error) {
-	req := c.graph.Spec().Lookup(id)
-	if req == nil {
-		return "", exit.Refuse("'ralph-order list --all' shows the ids", "%q is not in %s", id, c.specRel)
+	req, err := c.Requirement(id)
+	if err != nil {
+		return "", err
 	}
 	return c.compose(ctx, req, []string{
 		TrailerReq + ": " + oneLine(id), TrailerTree + ": <tree>", TrailerHash + ": " + req.Hash(),

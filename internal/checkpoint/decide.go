@@ -3,7 +3,10 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -74,7 +77,7 @@ func (c *Checkpoint) reopenRun(p *Progress) error {
 }
 
 // manual takes the user's own fix, uncommitted or committed, for a blocked requirement. It is judged like any other
-// work; red leaves everything as it is.
+// work; red leaves everything as it is, files and index.
 func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	r, _, err := c.entry(c.p, id)
 	if err != nil {
@@ -106,14 +109,24 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err := c.refusePlan(ctx, id, head, tree); err != nil {
 		return err
 	}
-	if err := c.setIndex(ctx, tree); err != nil {
-		return err
-	}
 	base, err := c.withPlan(ctx, stable, head)
 	if err != nil {
 		return err
 	}
-	_, err = c.commit(ctx, id, base, tree, DecideManual)
+	staged, err := os.ReadFile(c.repo.Index)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the index: %w", err)
+	}
+	if err := c.setIndex(ctx, tree); err != nil {
+		return err
+	}
+	if _, err = c.commit(ctx, id, base, tree, DecideManual); err == nil || staged == nil {
+		return err
+	}
+	// Where the commit was made all the same the index fits it.
+	if now, headErr := c.repo.Head(context.WithoutCancel(ctx)); headErr == nil && now == head {
+		err = errors.Join(err, c.putIndex(staged))
+	}
 	return err
 }
 

@@ -123,6 +123,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 	if err != nil {
 		return nil, err
 	}
+	legitimate := g.legitimate(now)
 	for path, f := range now {
 		was, known := g.files[path]
 		switch {
@@ -130,7 +131,7 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 			continue
 		case known && !was.unread && !f.unread && was.same(f):
 			continue
-		case g.legitimate(path, f):
+		case legitimate[path]:
 			continue
 		case known && !was.unread:
 			err = was.put(path)
@@ -199,24 +200,41 @@ func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, er
 	return notes, nil
 }
 
-// legitimate reports whether a changed state file is what our own programs wrote meanwhile: a person may add a
-// learning while an agent runs, which on.learned is then told, and nothing else in the state may differ.
-func (g *guard) legitimate(path string, now keptFile) bool {
-	switch filepath.Base(path) {
-	case LogName:
-	case learn.HistoryFile: // what left the window; nothing is ever taken out of it
-		return !now.unread && bytes.HasPrefix(now.data, g.files[path].data)
-	default:
-		return false
+// mostWrites is more than a state is written while an agent runs.
+const mostWrites = 1 << 20
+
+// legitimate are the state files that differ by what our own programs wrote meanwhile: a person may add a learning while
+// an agent runs, which on.learned is then told, and nothing else may be another than it was.
+func (g *guard) legitimate(now map[string]keptFile) map[string]bool {
+	history := filepath.Join(g.c.repo.Sprint(), learn.HistoryFile)
+	logs := []string{g.c.store.path(), g.c.store.copy()}
+	if !slices.ContainsFunc(append(logs, history), func(path string) bool { return !g.files[path].same(now[path]) }) {
+		return nil // the usual case: nothing has to be read
 	}
-	before, err1 := decode(g.files[path].data)
+	ok := map[string]bool{}
+	for _, path := range logs {
+		ok[path] = g.onlyLearned(g.files[path], now[path], g.files[history].data, now[history].data)
+		ok[history] = (ok[history] || ok[path]) && !now[history].unread // which learnings left the window a log shows
+	}
+	return ok
+}
+
+// onlyLearned reports whether a state became another by learnings that a person added.
+func (g *guard) onlyLearned(was, now keptFile, past, present []byte) bool {
+	before, err1 := decode(was.data)
 	after, err2 := decode(now.data)
 	if err1 != nil || err2 != nil {
 		return false
 	}
+	if grown := after.Serial - before.Serial; grown < 0 || grown > mostWrites {
+		return false
+	}
+	if !learn.OnlyAdded(learn.Memory{Windows: &before.Learnings, History: past}, learn.Memory{Windows: &after.Learnings, History: present}) {
+		return false
+	}
 	before.Serial, before.CheckpointAt, before.Learnings = after.Serial, after.CheckpointAt, after.Learnings
 	for _, r := range before.Requirements {
-		if same := after.Find(r.ID); same != nil {
+		if same := after.Find(r.ID); same != nil && (same.OnLearned == called || strings.HasPrefix(same.OnLearned, notCalled)) {
 			r.OnLearned = same.OnLearned
 		}
 	}

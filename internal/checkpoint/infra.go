@@ -85,13 +85,14 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 			return err
 		}
 		if e.status != "" {
-			r.Infra.Status = e.status
-			// What this run made, it says to its end, though the next requirement finds it there.
-			if e.status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
-				p.Req.InfraStatus = e.status
-			}
+			p.noteInfra(r, e.status)
 		}
 		r.Infra.Made, p.LastAttempt = made, nil
+		if made != "" {
+			p.Made = &MadeInfra{Commit: made, Req: id, Word: word}
+		} else if word == "existing" {
+			p.Made = nil
+		}
 		if r.Status == Blocked {
 			r.Reason, r.Steps.Resolve = reason, r.Steps.after(c.stamp())
 			if err := c.rebuildBlocks(p); err != nil {
@@ -101,6 +102,15 @@ func (c *Checkpoint) recordInfra(ctx context.Context, id, word, made, reason str
 		}
 		return nil
 	})
+}
+
+// noteInfra notes what is known of a requirement's infrastructure, and of the run's. What this run made, it says to its
+// end, though the next requirement finds it there.
+func (p *Progress) noteInfra(r *Requirement, status string) {
+	r.Infra.Status = status
+	if status != "existing" || p.Req.InfraStatus == "" || p.Req.InfraStatus == "skipped" {
+		p.Req.InfraStatus = status
+	}
 }
 
 // CheckInfra goes on with the test infrastructure of the requirement in work as far as it can without an agent: looks
@@ -122,9 +132,14 @@ func (c *Checkpoint) CheckInfra(ctx context.Context, id string) (string, error) 
 	case r.Status == InfraDispatch && r.Infra.Tries >= maxInfraTries:
 		return c.fallback(ctx, id)
 	case r.Status == InfraDispatch && last != nil && last.Req == id:
+		if last.Aside {
+			if _, err := c.putBackAttempt(ctx, last, filepath.Join(c.runDir(id), infraFolder(last.Number))); err != nil {
+				return "", err
+			}
+		}
 		return c.judgeDispatch(ctx, id, last)
 	case r.Status == InfraDispatch:
-		return needed(r.Infra.Tries + 1), nil
+		return c.nextDispatch(ctx, r)
 	}
 	for word, e := range infraEvents {
 		if e.status != "" && e.status == r.Infra.Status {
@@ -146,9 +161,6 @@ func (c *Checkpoint) contract(ctx context.Context) (*testinfra.Contract, *testin
 }
 
 func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error) {
-	if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
-		return "skipped", c.Infra(ctx, id, "skipped") // the worktree is the baseline still: nothing has to be read
-	}
 	contract, helper, err := c.contract(ctx)
 	if err != nil {
 		return "", err
@@ -174,8 +186,21 @@ func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error
 	if err := c.Infra(ctx, id, word); err != nil || word != "needed" {
 		return word, err
 	}
-	return needed(1), nil
+	return c.nextDispatch(ctx, c.p.Find(id))
 }
+
+// nextDispatch asks for an agent, where nothing that was made earlier serves.
+func (c *Checkpoint) nextDispatch(ctx context.Context, r *Requirement) (string, error) {
+	if r.Infra.Tries == 0 {
+		if word, err := c.useMadeInfra(ctx, r.ID); word != "" || err != nil {
+			return word, err
+		}
+	}
+	return needed(r.Infra.Tries + 1), nil
+}
+
+// infraFolder is the folder of a dispatch, beside those of the requirement's attempts.
+func infraFolder(number int) string { return fmt.Sprintf("infra-%d", number) }
 
 func needed(dispatch int) string { return fmt.Sprintf("needed %d", dispatch) }
 
@@ -197,7 +222,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 		}
 		digest = why
 	}
-	if last.Outcome == OutcomeLimited {
+	if couldNotWork(last.Outcome) {
 		// Made again, uncharged.
 		if err := c.setIndex(ctx, c.p.Baseline); err != nil {
 			return "", err
@@ -362,47 +387,4 @@ func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string
 		return event, c.Block(ctx, id, reason)
 	}
 	return event, c.recordInfra(ctx, id, event, "", reason)
-}
-
-// restoreInfra brings what was made for an interrupted requirement back into the worktree, which is clean. Where the user
-// has changed the same files since, theirs win, and the next attempt is told what is missing.
-func (c *Checkpoint) restoreInfra(ctx context.Context) error {
-	r := c.p.Find(c.p.Req.Current)
-	if r == nil || !r.working() || r.Infra.Made == "" {
-		return nil
-	}
-	head, made := c.p.Baseline, r.Infra.Made
-	private, done, err := c.privateIndex()
-	if err != nil {
-		return err
-	}
-	defer done()
-	if _, err := private.Output(ctx, "read-tree", "-i", "-m", "--aggressive", made+"^", head, made); err != nil {
-		return err
-	}
-	tree, err := private.Line(ctx, "write-tree")
-	if git.CodeOf(err) > 0 {
-		c.say("warning: the test infrastructure that was made for %s does not fit what was committed since; it is kept under %s", r.ID, refFor(c.p.Run, "infra", r.ID))
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	// git would overwrite what it ignores.
-	added, err := c.repo.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", head, tree)
-	if err != nil {
-		return err
-	}
-	for _, path := range nulList(added) {
-		if inWay, err := c.inWay(path); inWay != "" || err != nil {
-			if err == nil {
-				err = exit.Refuse("move it away, or commit it", "the test infrastructure that was made for %s cannot be brought back: %s is there and not in git", r.ID, git.Quote(inWay))
-			}
-			return err
-		}
-	}
-	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", head, tree); err != nil {
-		return err
-	}
-	return c.setIndex(ctx, head)
 }

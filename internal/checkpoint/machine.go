@@ -181,6 +181,9 @@ func (p *Progress) open() bool {
 	return slices.Contains([]RunStatus{Running, RunBlocked, Recovered}, p.Req.Status)
 }
 
+// failed reports whether the requirement is blocked by its own failure.
+func (r *Requirement) failed() bool { return r.Status == Blocked && len(r.BlockedBy) == 0 }
+
 // working reports whether the requirement is being worked on.
 func (r *Requirement) working() bool {
 	return slices.Contains([]Status{InfraCheck, InfraDispatch, InfraReady, InProgress, Retry}, r.Status)

@@ -38,6 +38,7 @@ type Progress struct {
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over a limit of its service, or does not reach it
+	Made          *MadeInfra      `yaml:"made,omitempty"`         // the newest test infrastructure that no commit of a requirement's holds yet
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
@@ -127,6 +128,13 @@ type Intent struct {
 	Message string `yaml:"message"`
 	Gate    string `yaml:"gate"`
 	Review  string `yaml:"review,omitempty"` // findings that become a learning
+}
+
+// MadeInfra is test infrastructure that an agent or a template made, and that was green.
+type MadeInfra struct {
+	Commit string `yaml:"commit"` // on the baseline of its time
+	Req    string `yaml:"req"`    // whom it was made for
+	Word   string `yaml:"word"`   // ready, or fallback
 }
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.

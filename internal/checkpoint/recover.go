@@ -125,8 +125,8 @@ func trailersOf(body string) map[string]string {
 // a line about what was recovered, and the claims that it does not believe.
 func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source string, doubtful []string, err error) {
 	for _, id := range accept {
-		if c.graph.Spec().Lookup(id) == nil {
-			return "", nil, exit.Misuse("'ralph-order list --all' shows the ids", "--accept %q is not in %s", id, c.specRel)
+		if _, err := c.Requirement(id); err != nil {
+			return "", nil, fmt.Errorf("--accept: %w", err)
 		}
 	}
 	unlock, err := c.store.lock(ctx)

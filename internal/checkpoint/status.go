@@ -106,7 +106,7 @@ func (c *Checkpoint) KeepStatus() error {
 	if err != nil {
 		return err
 	}
-	if err := atomicfile.Write(filepath.Join(c.repo.Sprint(), "status.json"), data); err != nil {
+	if err := atomicfile.Replace(filepath.Join(c.repo.Sprint(), "status.json"), data); err != nil {
 		return err
 	}
 	if id := c.p.Req.Current; c.p.Find(id) != nil && c.graph.Spec().Lookup(id) != nil {
@@ -129,7 +129,7 @@ func (c *Checkpoint) keepSummary(id string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("keep the summary: %w", err)
 	}
-	return atomicfile.Write(path, []byte(b.String()))
+	return atomicfile.Replace(path, []byte(b.String()))
 }
 
 // marks are how a status looks in a table, each two columns wide.

@@ -165,7 +165,7 @@ func TestSummaries(t *testing.T) {
 		}},
 		{"no_test_required", "REQ-001", func(p *Progress) {
 			r := p.Find("REQ-001")
-			r.Gate, r.Infra.Status, r.OnLearned = "L1 pass; L1b 0/9; L2 212 passed; L3 8123/9410", "generated", Called
+			r.Gate, r.Infra.Status, r.OnLearned = "L1 pass; L1b 0/9; L2 212 passed; L3 8123/9410", "generated", called
 		}},
 		{"blocked", "REQ-005", nil},
 		{"auto_blocked", "REQ-006", func(p *Progress) {

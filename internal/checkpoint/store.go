@@ -178,29 +178,36 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
 		// Taken in again after it is settled, by hand perhaps, it stays settled.
-		if r := p.Find(ingested); r != nil && r.Status == Done && r.Steps.State.IsZero() {
+		if r := p.Find(ingested); r != nil && (r.Status == Done && r.Steps.State.IsZero() || r.failed() && r.Steps.Learnings.IsZero()) {
 			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)
 	})
 }
 
-// RecordTold records of a requirement how its learnings were told to on.learned. One that failed once is not called well
-// by the next.
-func (s *Store) RecordTold(ctx context.Context, id, result string) error {
+// RecordTold records of a requirement how its learnings were told to on.learned: problem is why that failed, or "". One
+// that failed once is not called well by the next.
+func (s *Store) RecordTold(ctx context.Context, id, problem string) error {
+	result := called
+	if problem != "" {
+		result = notCalled + problem
+	}
 	if p, err := s.Load(); err != nil || p == nil || p.Find(id) == nil {
 		return err
 	}
 	return s.Update(ctx, func(p *Progress) (*Progress, error) {
-		if r := p.Find(id); r != nil && (r.OnLearned == "" || r.OnLearned == Called) {
+		if r := p.Find(id); r != nil && (r.OnLearned == "" || r.OnLearned == called) {
 			r.OnLearned = result
 		}
 		return p, nil
 	})
 }
 
-// Called is the OnLearned of a requirement whose learnings were told.
-const Called = "called"
+// What a requirement's OnLearned says of the commands that were told its learnings.
+const (
+	called    = "called"
+	notCalled = "failed: " // with why behind it
+)
 
 // lock takes the write lock, waiting for at most a minute.
 func (s *Store) lock(ctx context.Context) (func(), error) {

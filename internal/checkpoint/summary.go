@@ -235,7 +235,7 @@ func (s *summary) told() box {
 	const text = "on.learned: "
 	switch {
 	case s.r.OnLearned != "":
-		return box{seenIf(s.r.OnLearned == Called), text + oneLine(s.r.OnLearned)}
+		return box{seenIf(s.r.OnLearned == called), text + oneLine(s.r.OnLearned)}
 	case len(s.c.cfg.On.Learned) == 0:
 		return box{noBox, text + "not configured"}
 	case s.r.Steps.Learnings.IsZero():

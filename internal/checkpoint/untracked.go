@@ -149,13 +149,13 @@ func (c *Checkpoint) userFiles(ctx context.Context) ([]string, error) {
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	out, err := c.repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", c.p.Baseline)
+	entries, err := c.repo.Entries(ctx, c.p.Baseline)
 	if err != nil {
 		return nil, err
 	}
 	tracked := map[string]bool{}
-	for _, path := range nulList(out) {
-		tracked[path] = true
+	for _, e := range entries {
+		tracked[e.Path] = true
 	}
 	var names []string
 	for _, f := range files {

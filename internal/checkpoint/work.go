@@ -17,6 +17,7 @@ import (
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/testinfra"
 )
 
 // Start takes up a requirement: it must be READY. The baseline is recorded, and the number of its next attempt is
@@ -55,9 +56,22 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, ""
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
+		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
+			// The worktree is the baseline still: it has no contract, and nothing has to be looked for.
+			if err := c.set(r, InfraSkipped); err != nil {
+				return err
+			}
+			p.noteInfra(r, "skipped")
+		}
 		return c.writeBaseline(head)
 	})
 	return attempt, err
+}
+
+// InfraOpen reports whether the requirement in work still waits for its test infrastructure, for which CheckInfra sees.
+func (c *Checkpoint) InfraOpen() bool {
+	r := c.p.Find(c.p.Req.Current)
+	return r != nil && (r.Status == InfraCheck || r.Status == InfraDispatch)
 }
 
 // maxDigest is the longest digest that is kept, in bytes.

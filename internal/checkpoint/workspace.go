@@ -337,12 +337,17 @@ func (c *Checkpoint) setIndex(ctx context.Context, tree string) error {
 	return c.takeIndex(private)
 }
 
-// takeIndex puts a private index in the place of the real one, under git's own lock.
+// takeIndex puts a private index in the place of the real one.
 func (c *Checkpoint) takeIndex(private *git.Repo) error {
 	data, err := os.ReadFile(private.Index)
 	if err != nil {
 		return fmt.Errorf("make the index: %w", err)
 	}
+	return c.putIndex(data)
+}
+
+// putIndex writes the index, under git's own lock.
+func (c *Checkpoint) putIndex(data []byte) error {
 	lock := c.repo.Index + ".lock"
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if errors.Is(err, fs.ErrExist) {

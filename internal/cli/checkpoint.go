@@ -58,6 +58,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			}},
 			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
 				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
+				&urfave.BoolFlag{Name: "tell", Usage: "then do what the verb tell does"},
 			}},
 			{Name: "tell", Usage: "run the commands below 'on' in ralph.yaml for what happened", Action: v.tell},
 			{Name: "finish", Usage: "end a run with nothing left to do; prints its status", Action: v.finish},
@@ -108,6 +109,19 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	return c, release, nil
 }
 
+// openAt is open for a verb that names a requirement: an unknown one is refused before anything else, run or none.
+func (v *checkpointVerbs) openAt(ctx context.Context, id string, change bool) (*checkpoint.Checkpoint, func(), error) {
+	cp, release, err := v.open(ctx, change, false)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := cp.Requirement(id); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return cp, release, nil
+}
+
 // hold takes the run lock, and first of all puts in order what a killed attempt left: the specification, the
 // configuration and the state are read only then.
 func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) (release func(), err error) {
@@ -138,7 +152,7 @@ func (v *checkpointVerbs) change(c *urfave.Context, usage string, f func(*checkp
 	if err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -187,10 +201,15 @@ func (v *checkpointVerbs) begin(c *urfave.Context) error {
 func (v *checkpointVerbs) start(c *urfave.Context) error {
 	return v.change(c, "ralph-checkpoint start REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		n, err := cp.Start(c.Context, id)
-		if err == nil {
-			fmt.Fprintln(v.p.Stdout, n)
+		if err != nil {
+			return err
 		}
-		return err
+		more := ""
+		if cp.InfraOpen() {
+			more = " infra"
+		}
+		fmt.Fprintf(v.p.Stdout, "%d%s\n", n, more)
+		return nil
 	})
 }
 
@@ -199,7 +218,7 @@ func (v *checkpointVerbs) infra(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -232,7 +251,7 @@ func (v *checkpointVerbs) attempt(c *urfave.Context) error {
 			return err
 		}
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -294,7 +313,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 			fmt.Fprintln(v.p.Stdout, commit)
 		}
 		if name := c.String("digest"); name != "" && exit.Code(err) == exit.No {
-			if writeErr := atomicfile.Write(v.p.abs(name), []byte(err.Error()+"\n")); writeErr != nil {
+			if writeErr := atomicfile.Replace(v.p.abs(name), []byte(err.Error()+"\n")); writeErr != nil {
 				return writeErr
 			}
 		}
@@ -372,7 +391,7 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	cp, release, err := v.openAt(c.Context, ops[0], true)
 	if err != nil {
 		return err
 	}
@@ -385,17 +404,23 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 
 func (v *checkpointVerbs) cost(c *urfave.Context) error {
 	var over error
-	err := v.change(c, "ralph-checkpoint cost [--summary] REQ", func(cp *checkpoint.Checkpoint, id string) error {
+	err := v.change(c, "ralph-checkpoint cost [--summary] [--tell] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var used checkpoint.Cost
 		var err error
 		if used, over, err = cp.Cost(c.Context, id); err != nil {
 			return err
 		}
 		if c.Bool("summary") {
-			return cp.WriteSummary(v.p.Stdout, id)
+			err = cp.WriteSummary(v.p.Stdout, id)
+		} else {
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
 		}
-		fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
-		return nil
+		if err == nil && c.Bool("tell") {
+			if err = v.p.flush(); err == nil {
+				err = cp.Tell(c.Context)
+			}
+		}
+		return err
 	})
 	return cmp.Or(err, over)
 }

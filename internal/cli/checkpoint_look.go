@@ -10,22 +10,34 @@ import (
 	"ralph-loop/internal/exit"
 )
 
-// view runs f on the state, for a verb that changes nothing.
-func (v *checkpointVerbs) view(c *urfave.Context, usage string, operands int, f func(*checkpoint.Checkpoint, []string) error) error {
-	ops, err := v.p.operands(c, usage, operands, operands)
-	if err != nil {
+// view runs f on the state, for a verb without operands that changes nothing.
+func (v *checkpointVerbs) view(c *urfave.Context, usage string, f func(*checkpoint.Checkpoint) error) error {
+	if _, err := v.p.operands(c, usage, 0, 0); err != nil {
 		return err
 	}
 	cp, _, err := v.open(c.Context, false, false)
 	if err != nil {
 		return err
 	}
-	return f(cp, ops)
+	return f(cp)
+}
+
+// viewOf is view for a verb whose operand is a requirement.
+func (v *checkpointVerbs) viewOf(c *urfave.Context, usage string, f func(*checkpoint.Checkpoint, string) error) error {
+	ops, err := v.p.operands(c, usage, 1, 1)
+	if err != nil {
+		return err
+	}
+	cp, _, err := v.openAt(c.Context, ops[0], false)
+	if err != nil {
+		return err
+	}
+	return f(cp, ops[0])
 }
 
 func (v *checkpointVerbs) failures(c *urfave.Context) error {
-	return v.view(c, "ralph-checkpoint failures REQ", 1, func(cp *checkpoint.Checkpoint, ops []string) error {
-		digests, err := cp.Failures(ops[0])
+	return v.viewOf(c, "ralph-checkpoint failures REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		digests, err := cp.Failures(id)
 		for i, d := range digests {
 			if i > 0 {
 				fmt.Fprintln(v.p.Stdout)
@@ -43,7 +55,7 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 	if c.Bool("watch") {
 		return v.watch(c)
 	}
-	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	return v.view(c, "ralph-checkpoint status [--format text|json] [--watch]", func(cp *checkpoint.Checkpoint) error {
 		if c.String("format") == "text" {
 			return cp.WriteTable(v.p.Stdout)
 		}
@@ -61,13 +73,13 @@ func (v *checkpointVerbs) status(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) summary(c *urfave.Context) error {
-	return v.view(c, "ralph-checkpoint summary REQ", 1, func(cp *checkpoint.Checkpoint, ops []string) error {
-		return cp.WriteSummary(v.p.Stdout, ops[0])
+	return v.viewOf(c, "ralph-checkpoint summary REQ", func(cp *checkpoint.Checkpoint, id string) error {
+		return cp.WriteSummary(v.p.Stdout, id)
 	})
 }
 
 func (v *checkpointVerbs) report(c *urfave.Context) error {
-	return v.view(c, "ralph-checkpoint report", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	return v.view(c, "ralph-checkpoint report", func(cp *checkpoint.Checkpoint) error {
 		if err := cp.WriteTable(v.p.Stdout); err != nil {
 			return err
 		}
@@ -81,7 +93,7 @@ func (v *checkpointVerbs) report(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) check(c *urfave.Context) error {
-	return v.view(c, "ralph-checkpoint check", 0, func(cp *checkpoint.Checkpoint, _ []string) error {
+	return v.view(c, "ralph-checkpoint check", func(cp *checkpoint.Checkpoint) error {
 		wrong, err := cp.Check()
 		if err != nil {
 			return err

@@ -151,9 +151,5 @@ func (g *gateProgram) requirement(ctx context.Context, repo *git.Repo, base, id 
 	if err != nil {
 		return nil, err
 	}
-	r := s.Lookup(id)
-	if r == nil {
-		return nil, exit.Fail("ralph-order list --all prints the ids", "the specification %q holds no requirement %q", conf.Spec, id)
-	}
-	return r, nil
+	return s.Require(id)
 }

@@ -61,7 +61,7 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(g.Dir, name)
 		}
-		if err := atomicfile.Write(name, []byte(v.Digest())); err != nil {
+		if err := atomicfile.Replace(name, []byte(v.Digest())); err != nil {
 			return fmt.Errorf("write the digest: %w", err)
 		}
 	}
@@ -70,7 +70,7 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		if err := v.WriteJSON(&object); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
-		if err := atomicfile.Write(g.abs(name), object.Bytes()); err != nil {
+		if err := atomicfile.Replace(g.abs(name), object.Bytes()); err != nil {
 			return fmt.Errorf("write the verdict: %w", err)
 		}
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -51,7 +53,8 @@ func Learn(p *Process, doc string, args []string) int {
 					&urfave.StringFlag{Name: "title", Usage: "of the section"},
 					&urfave.BoolFlag{Name: "stage", Usage: "put the file into the index"}}},
 				{Name: "archive", Usage: "move old sections out", Action: l.agentsArchive},
-				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most()}},
+				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most(),
+					&urfave.StringFlag{Name: "beside", Usage: "a file that shares the bound"}}},
 			}},
 		},
 	}, doc, args)
@@ -129,23 +132,26 @@ func (l *learnProgram) ingest(c *urfave.Context) error {
 	if _, err := place.requirement(c.Context, c.String("req")); err != nil {
 		return err
 	}
-	report, data, err := place.report(c.Context, append(operands, "")[0], place.warn)
+	from, kept, err := place.source(c.String("req"))
+	if err != nil {
+		return err
+	}
+	report, data, err := place.report(c.Context, append(operands, kept)[0], place.warn)
 	if err != nil {
 		if errors.Is(err, errNoReport) && len(operands) == 1 {
 			return exit.Fail("name the file that the agent wrote", "%q does not exist", operands[0])
 		}
-		// The work stands without it: what an agent wrote must not stop the loop.
-		l.warn(learnName, "%v: nothing is learned from it", err)
+		// The work stands without it: what an agent wrote must not stop the loop. Where none was asked none is missed.
+		if from.Run == "" || from.Attempt > 0 {
+			l.warn(learnName, "%v: nothing is learned from it", err)
+		}
 		report, data = &learn.Report{}, nil
 	}
-	from, err := place.source(c.String("req"), data)
-	if err != nil {
-		return err
-	}
+	from.Content = data
 	var outcomes []learn.Outcome
 	err = place.change(c.Context, from.Req, func(w *learn.Windows, past []learn.HistoryEntry) (expired []learn.HistoryEntry, err error) {
-		if c.Bool("unproven") {
-			return learn.Unproven(report, from, l.Now()), nil
+		if from.Unproven || c.Bool("unproven") {
+			return learn.Unproven(report, from, past, l.Now()), nil
 		}
 		outcomes, expired, _ = w.Ingest(report, from, past, place.limits(), l.Now())
 		place.announce(w, from.Req, outcomes...)
@@ -280,7 +286,7 @@ func (l *learnProgram) context(c *urfave.Context) error {
 	if chosen.LeftOut > 0 {
 		// Written when a prompt names it, so that it is there and whole whatever an agent did to it.
 		if old, err := os.ReadFile(page); err != nil || string(old) != w.Page() {
-			if err := atomicfile.Write(page, []byte(w.Page())); err != nil {
+			if err := atomicfile.Replace(page, []byte(w.Page())); err != nil {
 				return err
 			}
 		}
@@ -312,11 +318,10 @@ func (l *learnProgram) tokens(c *urfave.Context) error {
 func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 	prompt := place.config.Prompt
 	if prompt.Lang == "auto" {
-		s, err := place.specification(c.Context)
-		if err != nil {
+		var err error
+		if prompt.Lang, err = place.language(c.Context); err != nil {
 			return err
 		}
-		prompt.Lang = learn.Language(texts(s))
 	}
 	if prompt.Template != "" && !filepath.IsAbs(prompt.Template) {
 		prompt.Template = filepath.Join(place.repo.Top, prompt.Template)
@@ -334,6 +339,23 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 }
 
 // texts are the words of a specification, without its keys and ids.
+// language is the one that the specification is written in. To take a large one apart is dear, and one in plain ASCII
+// without an escape tells at once.
+func (l *learnPlace) language(ctx context.Context) (string, error) {
+	data, err := l.p.readInput(ctx, l.specPath(), spec.MaxSize)
+	if err != nil {
+		return "", err
+	}
+	if !bytes.ContainsFunc(data, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' || r == 0 }) {
+		return learn.Language(""), nil
+	}
+	s, err := l.specification(ctx)
+	if err != nil {
+		return "", err
+	}
+	return learn.Language(texts(s)), nil
+}
+
 func texts(s *spec.Spec) string {
 	var b strings.Builder
 	for _, r := range s.Requirements {

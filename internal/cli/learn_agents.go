@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/plain"
+	"ralph-loop/internal/spec"
 )
 
 // agentsFile opens AGENTS.md of the worktree that we are in.
@@ -237,11 +238,22 @@ func (l *learnProgram) agentsArchive(c *urfave.Context) error {
 }
 
 func (l *learnProgram) agentsShow(c *urfave.Context) error {
-	place, file, _, err := l.agentsFile(c, "ralph-learn agents show [--max-tokens N]", 0)
+	place, file, _, err := l.agentsFile(c, "ralph-learn agents show [--max-tokens N [--beside FILE]]", 0)
 	if err != nil {
 		return err
 	}
-	if c.IsSet("max-tokens") && c.Int("max-tokens") <= 0 {
+	most := c.Int("max-tokens")
+	if name := c.String("beside"); name != "" {
+		if !c.IsSet("max-tokens") {
+			return exit.Misuse("give --max-tokens too", "--beside without a bound to share")
+		}
+		data, err := l.readInput(c.Context, name, 1<<30)
+		if err != nil {
+			return fmt.Errorf("read what stands beside it: %w", err)
+		}
+		most -= spec.Tokens(string(data))
+	}
+	if c.IsSet("max-tokens") && most <= 0 {
 		return nil
 	}
 	w, err := place.windows()
@@ -252,7 +264,7 @@ func (l *learnProgram) agentsShow(c *urfave.Context) error {
 	for _, p := range w.Permanent {
 		told = append(told, p.Pattern)
 	}
-	text, err := agentsmd.Show(file.Data, c.Int("max-tokens"), told)
+	text, err := agentsmd.Show(file.Data, most, told)
 	if err != nil {
 		return refused(err)
 	}

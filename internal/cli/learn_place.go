@@ -45,17 +45,19 @@ func (l *learnPlace) updateWindows(ctx context.Context, ingested string, change 
 	return learn.UpdateStore(ctx, l.repo.Sprint(), change)
 }
 
-// source says whose report is taken in: in a run, the attempt that the requirement was done with.
-func (l *learnPlace) source(id string, content []byte) (learn.Source, error) {
-	from := learn.Source{Req: id, Content: content}
+// source says whose report is taken in: in a run, the attempt that the requirement was done with, or blocked after. kept is
+// where that attempt's report is kept if it wrote one, since a later attempt writes another in its usual place.
+func (l *learnPlace) source(id string) (from learn.Source, kept string, err error) {
+	from = learn.Source{Req: id}
 	progress, err := l.p.progress(l.repo)
 	if err != nil || progress == nil {
-		return from, err
+		return from, "", err
 	}
-	if r := progress.Find(id); r != nil && r.Status == checkpoint.Done {
-		from.Run, from.Attempt = progress.Run, r.Attempts
+	attempt, kept, ok := progress.LastReport(l.repo, id)
+	if ok {
+		from.Run, from.Attempt, from.Unproven = progress.Run, attempt, progress.Find(id).Status != checkpoint.Done
 	}
-	return from, nil
+	return from, kept, nil
 }
 
 // makeSprint makes the folder of the toolkit's own files, which hides itself from git.
@@ -93,12 +95,16 @@ func (l *learnPlace) limits() learn.Limits {
 	return learn.Limits{Window: l.config.Learn.Window, PromoteAt: l.config.Learn.PromoteAt}
 }
 
+func (l *learnPlace) specPath() string {
+	if filepath.IsAbs(l.config.Spec) {
+		return l.config.Spec
+	}
+	return filepath.Join(l.repo.Top, l.config.Spec)
+}
+
 // specification reads the specification that the configuration names.
 func (l *learnPlace) specification(ctx context.Context) (*spec.Spec, error) {
-	name := l.config.Spec
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(l.repo.Top, name)
-	}
+	name := l.specPath()
 	data, err := l.p.readInput(ctx, name, spec.MaxSize)
 	if err != nil {
 		return nil, err
@@ -120,7 +126,7 @@ func (l *learnPlace) requirement(ctx context.Context, id string) (*spec.Requirem
 	if err != nil {
 		return nil, err
 	}
-	return requirement(s, id)
+	return s.Require(id)
 }
 
 // refuseAgent refuses what changes learnings or AGENTS.md to the agent at work in this worktree: what it has to say goes

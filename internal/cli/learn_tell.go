@@ -46,12 +46,12 @@ func (l *learnPlace) tellLearned(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		result := checkpoint.Called
+		last := ""
 		for _, problem := range problems {
 			l.p.warn(learnName, "%s", plain.Line(problem))
-			result = "failed: " + problem
+			last = problem
 		}
-		if err := checkpoint.NewStore(l.repo, l.p.Now).RecordTold(ctx, u.Req, result); err != nil {
+		if err := checkpoint.NewStore(l.repo, l.p.Now).RecordTold(ctx, u.Req, last); err != nil {
 			return err
 		}
 		if err := l.updateWindows(ctx, "", func(w *learn.Windows) error {

@@ -285,20 +285,8 @@ func (o *orderProgram) askRequirement(c *urfave.Context, usage string) (*questio
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := requirement(q.graph.Spec(), operands[0])
+	r, err := q.graph.Spec().Require(operands[0])
 	return q, r, err
-}
-
-// requirement finds a requirement that an operand names.
-func requirement(s *spec.Spec, id string) (*spec.Requirement, error) {
-	if r := s.Lookup(id); r != nil {
-		return r, nil
-	}
-	hint := s.Suggest(id)
-	if hint == "" {
-		hint = "'ralph-order list --all' prints the known ids"
-	}
-	return nil, exit.Fail(hint, "%q has no requirement %q", s.Name, id)
 }
 
 // readInput reads a file, or standard input for "-", up to one byte more than limit. It returns when the context ends,

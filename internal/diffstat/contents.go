@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
-	"strings"
 	"sync"
 
 	"ralph-loop/internal/git"
@@ -134,19 +132,17 @@ func (f *File) learn(s versions) {
 
 // Scripts gives a tree's files that are implementation by their first two bytes, "#!", since their names tell nothing.
 func Scripts(ctx context.Context, repo *git.Repo, tree string, c *Classifier) ([]string, error) {
-	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+	entries, err := repo.Entries(ctx, tree)
 	if err != nil {
-		return nil, fmt.Errorf("list the files of the tree: %w", err)
+		return nil, err
 	}
 	var paths, blobs []string
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		about, file, _ := strings.Cut(entry, "\t")
-		words := strings.Fields(about) // mode, type, object
-		if len(words) != 3 || words[1] != "blob" || words[0] == modeLink {
+	for _, e := range entries {
+		if e.Kind != "blob" || e.Mode == modeLink {
 			continue
 		}
-		if _, reason := c.ByName(file); reason == unknown {
-			paths, blobs = append(paths, file), append(blobs, words[2])
+		if _, reason := c.ByName(e.Path); reason == unknown {
+			paths, blobs = append(paths, e.Path), append(blobs, e.Hash)
 		}
 	}
 	var scripts []string

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -94,11 +93,12 @@ func TestNames(ctx context.Context, repo *git.Repo, c *config.Config, tree strin
 }
 
 func treePaths(ctx context.Context, repo *git.Repo, tree string) ([]string, error) {
-	out, err := repo.Output(ctx, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree)
-	if err != nil {
-		return nil, fmt.Errorf("list the files of the tree: %w", err)
+	entries, err := repo.Entries(ctx, tree)
+	paths := make([]string, len(entries))
+	for i, e := range entries {
+		paths[i] = e.Path
 	}
-	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+	return paths, err
 }
 
 // Tools are the programs that the commands for a tree begin with, each once.

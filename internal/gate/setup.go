@@ -54,17 +54,15 @@ func (j *judge) ownFolders(ctx context.Context, tree string) error {
 	if j.Config.Gate.Where == "worktree" {
 		return nil // it is the user's own
 	}
-	out, err := j.Repo.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
+	entries, err := j.Repo.Entries(ctx, tree)
 	if err != nil {
-		return fmt.Errorf("list the files of the tree: %w", err)
+		return err
 	}
 	j.locked = false
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		about, name, _ := strings.Cut(entry, "\t")
-		words := strings.Fields(about)
-		base := path.Base(name)
+	for _, e := range entries {
+		name, base := e.Path, path.Base(e.Path)
 		for _, lock := range locks {
-			if base != lock.file || len(words) != 3 || !slices.Contains(j.Config.Gate.Link, lock.folder) || strings.Contains("/"+name, "/node_modules/") {
+			if base != lock.file || !slices.Contains(j.Config.Gate.Link, lock.folder) || strings.Contains("/"+name, "/node_modules/") {
 				continue
 			}
 			dir := path.Dir(name)
@@ -73,14 +71,14 @@ func (j *judge) ownFolders(ctx context.Context, tree string) error {
 				continue // nothing is linked
 			}
 			j.locked = true
-			madeFor, err := j.madeFor(ctx, name, path.Join(folder, lock.marker), words[2])
+			madeFor, err := j.madeFor(ctx, name, path.Join(folder, lock.marker), e.Hash)
 			if err != nil {
 				return err
 			}
 			if madeFor {
 				continue
 			}
-			sum := sha256.Sum256([]byte(words[2] + "\x00" + strings.Join(lock.install, " ") + strings.Join(lines(j.Config.Gate.Setup), "\n")))
+			sum := sha256.Sum256([]byte(e.Hash + "\x00" + strings.Join(lock.install, " ") + strings.Join(lines(j.Config.Gate.Setup), "\n")))
 			j.installs = append(j.installs, install{dir, folder, lock.install, hex.EncodeToString(sum[:])})
 			j.copied.Own = append(j.copied.Own, folder)
 		}

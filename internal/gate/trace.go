@@ -289,17 +289,17 @@ func (m *traceMatrix) read(ctx context.Context, req *Request) error {
 			named[name] = true
 		}
 	}
-	list, err := req.Repo.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", req.Tree)
+	entries, err := req.Repo.Entries(ctx, req.Tree)
 	if err != nil {
-		return fmt.Errorf("list the files of the tree: %w", err)
+		return err
 	}
 	var paths, blobs []string
-	for entry := range strings.SplitSeq(string(list), "\x00") {
-		about, name, _ := strings.Cut(entry, "\t")
-		words := strings.Fields(about)
-		byName, _ := class.ByName(name)
-		if named[name] && len(words) == 3 && isFile(words[0]) && (byName == diffstat.Test || byName == diffstat.Implementation && source.LanguageOf(name) == source.Rust) {
-			paths, blobs = append(paths, name), append(blobs, words[2])
+	for _, e := range entries {
+		if !named[e.Path] || !isFile(e.Mode) {
+			continue
+		}
+		if byName, _ := class.ByName(e.Path); byName == diffstat.Test || byName == diffstat.Implementation && source.LanguageOf(e.Path) == source.Rust {
+			paths, blobs = append(paths, e.Path), append(blobs, e.Hash)
 		}
 	}
 	return req.Repo.Blobs(ctx, blobs, func(i int, data io.Reader, size int64) error {

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"time"
 
+	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/run"
@@ -34,8 +35,11 @@ type Repo struct {
 
 	HeadAtOpen string // HEAD's commit as the repository was opened; "" before the first one
 
+	configAtOpen string // the object that HEAD had as the configuration then; "" for none
+
 	environ  []string
 	objects  *lookup
+	listed   *listings
 	patience time.Duration // how long one call may take; 0: Limit
 }
 
@@ -95,14 +99,20 @@ func CodeOf(err error) int {
 func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r := &Repo{Top: dir, environ: environ}
 	questions := [][]string{{"--git-dir"}, {"--git-common-dir"}, {"--git-path", "index"}, {"--show-toplevel"}, {"--show-prefix"}}
-	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, append(slices.Concat(questions...), "--revs-only", "HEAD")...)...)
+	out, err := r.Output(ctx, append([]string{"rev-parse", "--path-format=absolute"}, append(slices.Concat(questions...), "--revs-only", "HEAD", "HEAD:"+config.File)...)...)
 	if err != nil {
 		return nil, r.whyNot(ctx, err)
 	}
 	answers := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
-	if n := len(questions); len(answers) == n+1 && isHash(answers[n]) {
-		r.HeadAtOpen = answers[n]
-	} else if len(answers) != n {
+	n := len(questions)
+	if more := answers[min(n, len(answers)):]; len(answers) >= n && len(more) <= 2 && !slices.ContainsFunc(more, func(s string) bool { return !isHash(s) }) {
+		if len(more) > 0 {
+			r.HeadAtOpen = more[0]
+		}
+		if len(more) > 1 {
+			r.configAtOpen = more[1]
+		}
+	} else {
 		// A path holds a newline. One question at a time, then.
 		questions = append(questions, []string{"--revs-only", "HEAD"})
 		answers = make([]string, len(questions))
@@ -116,7 +126,7 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
-	r.objects = &lookup{repo: r}
+	r.objects, r.listed = &lookup{repo: r}, &listings{entries: map[string][]Entry{}}
 	return r, nil
 }
 

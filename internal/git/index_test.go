@@ -25,7 +25,7 @@ func TestTreeOfIndex(t *testing.T) {
 					t.Helper()
 					repo := w.open()
 					got, ok := repo.TreeOfIndex()
-					want, err := repo.IndexTree(t.Context())
+					want, err := repo.writeTree(t.Context())
 					if ok && (err != nil || got != want) {
 						t.Errorf("%s: %s, git says %s, %v", what, got, want, err)
 					}

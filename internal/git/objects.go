@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 )
 
@@ -65,9 +66,17 @@ func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// IndexTree is the hash of the tree that the index would commit. The index itself is not touched: write-tree would
-// lock it and write it anew, so a copy is asked.
+// IndexTree is the hash of the tree that the index would commit.
 func (r *Repo) IndexTree(ctx context.Context) (string, error) {
+	if tree, ok := r.TreeOfIndex(); ok {
+		return tree, nil
+	}
+	return r.writeTree(ctx)
+}
+
+// writeTree makes a tree of the index. The index itself is not touched: git would lock it and write it anew, so a copy is
+// asked.
+func (r *Repo) writeTree(ctx context.Context) (string, error) {
 	dir, err := os.MkdirTemp("", "ralph-index-")
 	if err != nil {
 		return "", fmt.Errorf("copy the index: %w", err)
@@ -91,6 +100,12 @@ func (r *Repo) IndexTree(ctx context.Context) (string, error) {
 func (r *Repo) File(ctx context.Context, rev, path string) (data []byte, ok bool, err error) {
 	if rev == "" {
 		return nil, false, nil
+	}
+	if path == config.File && rev == r.HeadAtOpen {
+		// What nearly every program reads first lies in the worktree: its hash shows that it is the same.
+		if data, ok := r.Files().Blob(path, r.configAtOpen); ok {
+			return data, true, nil
+		}
 	}
 	if o, found, err := r.objects.ask(ctx, rev+":"+path); err != nil || found && o.kind == "blob" {
 		return o.data, err == nil, err

@@ -443,3 +443,97 @@ func FuzzQuote(f *testing.F) {
 		}
 	})
 }
+
+func TestEntries(t *testing.T) {
+	w := newWork(t)
+	want := map[string]string{}
+	for _, name := range oddNames {
+		w.write("d/"+name, name)
+		want["d/"+name] = "100644 blob"
+	}
+	w.write("run", "#!/bin/sh\n")
+	w.git("add", "-A")
+	w.git("update-index", "--chmod=+x", "run")
+	w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",sub")
+	w.git("update-index", "--add", "--cacheinfo", "120000,"+w.git("rev-parse", ":run")+",link")
+	want["run"], want["sub"], want["link"] = "100755 blob", "160000 commit", "120000 blob"
+	tree := w.git("write-tree")
+	r := w.open()
+	got := map[string]string{}
+	for _, e := range must[[]Entry](t)(r.Entries(t.Context(), tree)) {
+		got[e.Path] = e.Mode + " " + e.Kind
+		if e.Path == "run" && e.Hash != w.git("rev-parse", ":run") {
+			t.Errorf("run is %s", e.Hash)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("listed %q, want %q", got, want)
+	}
+	// A hash is asked once, a name each time, and only the latest trees are kept.
+	w.commit("one")
+	first := len(must[[]Entry](t)(r.Entries(t.Context(), "HEAD")))
+	var later []string
+	for i := range maxListings + 1 {
+		w.write("more", strings.Repeat("x", i))
+		w.commit("two")
+		later = append(later, w.git("rev-parse", "HEAD^{tree}"))
+		if n := len(must[[]Entry](t)(r.Entries(t.Context(), later[i]))); n != first+1 {
+			t.Errorf("tree %d has %d files, want %d", i, n, first+1)
+		}
+	}
+	if n := len(must[[]Entry](t)(r.Entries(t.Context(), "HEAD"))); n != first+1 {
+		t.Errorf("HEAD has %d files, want %d", n, first+1)
+	}
+	if len(r.listed.entries) != maxListings || r.listed.entries[tree] != nil {
+		t.Errorf("%d trees are kept, the first one still: %v", len(r.listed.entries), r.listed.entries[tree] != nil)
+	}
+	if empty := must[[]Entry](t)(r.Entries(t.Context(), must[string](t)(r.EmptyTree(t.Context())))); len(empty) != 0 {
+		t.Errorf("the empty tree has %v", empty)
+	}
+	if _, err := r.Entries(t.Context(), "--all"); err == nil {
+		t.Error("an option was listed")
+	}
+}
+
+// The configuration is the baseline's, wherever it is read from; while the worktree has the same no git is started for it.
+func TestConfigurationOfHead(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		w := newWork(t, "--object-format="+format)
+		plain := filepath.Join(t.TempDir(), "plain") // a newline in its name costs the short way
+		if err := os.Rename(w.dir, plain); err != nil {
+			t.Fatal(err)
+		}
+		w.dir = plain
+		w.write("ralph.yaml", "spec: a\n")
+		w.commit("one")
+		for _, c := range []struct {
+			worktree string
+			asked    bool
+		}{{"spec: a\n", false}, {"spec: b\n", true}, {"", true}} {
+			w.write("ralph.yaml", c.worktree)
+			r := w.open()
+			data, ok, err := r.File(t.Context(), r.HeadAtOpen, "ralph.yaml")
+			if string(data) != "spec: a\n" || !ok || err != nil {
+				t.Errorf("%s, worktree %q: %q, %v, %v", format, c.worktree, data, ok, err)
+			}
+			if asked := r.objects.cmd != nil; asked != c.asked {
+				t.Errorf("%s, worktree %q: git was asked: %v", format, c.worktree, asked)
+			}
+			r.EndLookups()
+		}
+		w.write("ralph.yaml", "spec: b\n")
+		r := w.open()
+		first := r.HeadAtOpen
+		w.commit("two")
+		if data, _, err := r.File(t.Context(), first, "ralph.yaml"); string(data) != "spec: a\n" || err != nil {
+			t.Errorf("of the commit before: %q, %v", data, err)
+		}
+		w.git("rm", "-q", "ralph.yaml")
+		w.commit("three")
+		w.write("ralph.yaml", "spec: b\n")
+		r = w.open()
+		if data, ok, err := r.File(t.Context(), r.HeadAtOpen, "ralph.yaml"); ok || err != nil {
+			t.Errorf("of a commit without one: %q, %v, %v", data, ok, err)
+		}
+	}
+}

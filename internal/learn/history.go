@@ -78,6 +78,12 @@ func ReadHistory(dir string) (entries []HistoryEntry, spoiled int, err error) {
 	if from > 0 {
 		_, data, _ = bytes.Cut(data, []byte{'\n'})
 	}
+	entries, spoiled = parseHistory(data)
+	return entries, spoiled, nil
+}
+
+// parseHistory is the history in data, oldest first, each learning once; spoiled lines are left out.
+func parseHistory(data []byte) (entries []HistoryEntry, spoiled int) {
 	seen := map[string]int{} // position in entries by identity
 	for line := range bytes.Lines(data) {
 		if len(bytes.TrimSpace(line)) == 0 {
@@ -99,5 +105,5 @@ func ReadHistory(dir string) (entries []HistoryEntry, spoiled int, err error) {
 		seen[e.ID] = len(entries)
 		entries = append(entries, e)
 	}
-	return entries, spoiled, nil
+	return entries, spoiled
 }

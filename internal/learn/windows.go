@@ -266,10 +266,11 @@ func (w *Windows) Done(req string, now time.Time) []HistoryEntry {
 // Source says whose report it is. A report counts once for each run, requirement and attempt; outside a run, once for
 // each requirement and content.
 type Source struct {
-	Run     string
-	Req     string
-	Attempt int
-	Content []byte // the report as it came
+	Run      string
+	Req      string
+	Attempt  int
+	Unproven bool   // the requirement is blocked
+	Content  []byte // the report as it came
 }
 
 func (s Source) key() string {
@@ -304,8 +305,9 @@ func (w *Windows) Ingest(r *Report, from Source, past []HistoryEntry, limits Lim
 	return outcomes, append(expired, w.Done(from.Req, now)...), true
 }
 
-// Unproven are the learnings of a report whose requirement was never done, for the history.
-func Unproven(r *Report, from Source, now time.Time) []HistoryEntry {
+// Unproven are the learnings of a report whose requirement was never done, for the history; past is what that holds. The
+// same report again gives none.
+func Unproven(r *Report, from Source, past []HistoryEntry, now time.Time) []HistoryEntry {
 	var w Windows
 	var out []HistoryEntry
 	for _, l := range r.Learnings {
@@ -315,7 +317,13 @@ func Unproven(r *Report, from Source, now time.Time) []HistoryEntry {
 		}
 		e := l.entry(from)
 		at := now.UTC().Truncate(time.Second)
-		out = append(out, HistoryEntry{Contextual: Contextual{ID: w.newID(text), Pattern: text, ExpiresOn: InWindow, Req: from.Req, Since: at,
+		id := w.newID(text)
+		if slices.ContainsFunc(past, func(p HistoryEntry) bool {
+			return p.ID == id && slices.ContainsFunc(p.Evidence, func(o Evidence) bool { return o.Req == e.Req && o.Run == e.Run && o.Attempt == e.Attempt })
+		}) {
+			continue
+		}
+		out = append(out, HistoryEntry{Contextual: Contextual{ID: id, Pattern: text, ExpiresOn: InWindow, Req: from.Req, Since: at,
 			Evidence: []Evidence{{Text: excerpt.Line(e.Evidence, MaxEvidence), Req: e.Req, Run: e.Run, Attempt: e.Attempt, At: at}}},
 			ExpiredAt: at, Reason: "unproven", Unproven: true})
 	}

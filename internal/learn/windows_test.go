@@ -75,7 +75,7 @@ func TestPromotionFromHistory(t *testing.T) {
 	if o.What != Promoted || len(w.Permanent) != 1 || fmt.Sprint(w.Permanent[0].Reqs) != "[REQ-0 REQ-9]" {
 		t.Errorf("%+v, %+v", o, w.Permanent)
 	}
-	unproven := Unproven(&Report{Learnings: []Reported{{Text: "walk before running"}, {Text: "--"}}}, Source{Req: "REQ-1"}, now)
+	unproven := Unproven(&Report{Learnings: []Reported{{Text: "walk before running"}, {Text: "--"}}}, Source{Req: "REQ-1"}, nil, now)
 	if len(unproven) != 1 || !unproven[0].Unproven {
 		t.Fatalf("%+v", unproven)
 	}

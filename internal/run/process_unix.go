@@ -32,6 +32,9 @@ func endTree(pid int, id string, wait time.Duration, exited <-chan error) {
 		return len(left) > 0
 	}
 	alive := send(syscall.SIGTERM)
+	if !alive && exited == nil {
+		return // whom one of them starts has a higher number, so this look would have met it
+	}
 	for deadline := time.Now().Add(wait); alive && time.Now().Before(deadline); alive = len(belonging(pid, id)) > 0 {
 		select {
 		case <-exited:

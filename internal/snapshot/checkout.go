@@ -46,7 +46,7 @@ func (c *Copy) Checkout(ctx context.Context, rev string) error {
 	}
 	want, err := c.list(ctx, tree)
 	if err != nil {
-		return fmt.Errorf("list the tree: %w", err)
+		return err
 	}
 	if err := c.findLinks(want); err != nil {
 		return fmt.Errorf("look for what is linked into the copy: %w", err)
@@ -107,35 +107,25 @@ func (c *Copy) fill(ctx context.Context, tree string, want *contents) error {
 }
 
 func (c *Copy) list(ctx context.Context, tree string) (*contents, error) {
-	if c.listed != tree { // a typecheck and the tests ask for the same one
-		out, err := c.repo.Output(ctx, "ls-tree", "-r", "-z", "--full-tree", tree)
-		if err != nil {
-			return nil, err
-		}
-		c.listed, c.listing = tree, out
+	entries, err := c.repo.Entries(ctx, tree)
+	if err != nil {
+		return nil, err
 	}
-	out := c.listing
 	want := &contents{files: map[string]bool{}, folders: map[string]bool{}, submodules: map[string]string{}, links: map[string]string{}, copies: map[string]string{}, own: map[string]bool{}}
 	for _, p := range c.Own {
 		want.own[p] = true
 		want.addFolders(p)
 	}
-	for record := range bytes.SplitSeq(out, []byte{0}) {
-		meta, name, ok := bytes.Cut(record, []byte{'\t'})
-		fields := bytes.Fields(meta)
-		if !ok || len(fields) != 3 {
-			continue
-		}
-		p := string(name)
-		if string(fields[1]) == "commit" {
-			want.submodules[p] = string(fields[2])
+	for _, e := range entries {
+		if e.Kind == "commit" {
+			want.submodules[e.Path] = e.Hash
 		} else {
-			want.files[p] = true
+			want.files[e.Path] = true
 		}
-		if path.Base(p) == ".gitattributes" {
-			want.attributes = append(append(want.attributes, record...), 0)
+		if path.Base(e.Path) == ".gitattributes" {
+			want.attributes = fmt.Appendf(want.attributes, "%s %s %s\x00", e.Mode, e.Hash, e.Path)
 		}
-		want.addFolders(p)
+		want.addFolders(e.Path)
 	}
 	return want, nil
 }

@@ -34,8 +34,6 @@ type Copy struct {
 	settings string
 	lock     *flock.Flock
 	python   []string // folders of the copy that outrank an editable install
-	listed   string   // the tree that was listed last
-	listing  []byte   // what git said of it
 }
 
 // Open takes the copy of the repository's worktree below cacheHome (XDG_CACHE_HOME, or .cache in the home folder), and

@@ -6,10 +6,13 @@
 package spec
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 
 	"gopkg.in/yaml.v3"
+
+	"ralph-loop/internal/exit"
 )
 
 // Status is what the file, or the checkpoint, says of a requirement.
@@ -82,6 +85,14 @@ type Spec struct {
 // Lookup finds a requirement by its id, or nil.
 func (s *Spec) Lookup(id string) *Requirement {
 	return s.byID[id]
+}
+
+// Require finds a requirement that a user names; an id that is not there is an error of code 3, everywhere.
+func (s *Spec) Require(id string) (*Requirement, error) {
+	if r := s.Lookup(id); r != nil {
+		return r, nil
+	}
+	return nil, exit.Fail(cmp.Or(s.Suggest(id), "'ralph-order list --all' prints the known ids"), "%q has no requirement %q", s.Name, id)
 }
 
 // Suggest asks whether the requirement most like an unknown id was meant, or is "".
