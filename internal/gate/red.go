@@ -304,6 +304,9 @@ func (t *newTests) meant(f failure) bool {
 		return true
 	}
 	first, _, _ := strings.Cut(f.Message, "\n")
+	if slices.ContainsFunc(t.files, func(file string) bool { return strings.Contains(first, file) }) {
+		return true
+	}
 	for name := range t.names {
 		if i := strings.Index(first, name); i >= 0 && len(name) > 3 && !wordAt(first, i-1) && !wordAt(first, i+len(name)) {
 			return true
