@@ -16,7 +16,7 @@ import (
 	"ralph-loop/internal/spec"
 )
 
-// A sprint is one specification: a new one, with none of the old ids in it, puts the old state into the archive.
+// A sprint is one specification: a new one, in which no recorded text occurs, puts the old state into the archive.
 
 // nextProgress is the state that the run begins or goes on with: the specification as it stands, and what is known of
 // its requirements.
