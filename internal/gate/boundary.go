@@ -36,7 +36,7 @@ var outside = func() map[string]bool {
 }()
 
 // crosses says what a target is that should not be mocked, or gives "".
-func (t mockTarget) crosses() string {
+func (t mock) crosses() string {
 	for _, r := range realThings {
 		for name := range strings.FieldsSeq(r.names) {
 			if rest, ok := strings.CutPrefix(t.name, name); ok && (rest == "" || rest[0] == '/' || rest[0] == '.') {

@@ -21,19 +21,19 @@ var mockPackages = []string{
 }
 
 // goMocks finds what mocks in a Go test file.
-func goMocks(name string, src []byte) (mockUse, error) {
+func goMocks(name string, src []byte) (mocks, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 	if err != nil {
-		return mockUse{}, err
+		return mocks{}, err
 	}
-	m := &mockLines{fset: fset, mockUse: mockUse{lines: map[int]bool{}}, packages: map[string]bool{}, types: map[string]bool{}}
+	m := &mockLines{fset: fset, mocks: mocks{lines: map[int]bool{}}, packages: map[string]bool{}, types: map[string]bool{}}
 	m.find(file)
-	return m.mockUse, nil
+	return m.mocks, nil
 }
 
 type mockLines struct {
-	mockUse
+	mocks
 	fset     *token.FileSet
 	packages map[string]bool // local names of mocking libraries
 	testify  bool            // the file knows testify's mock package
@@ -88,7 +88,7 @@ func (m *mockLines) importOf(spec *ast.ImportSpec) {
 
 // target notes what is mocked at n.
 func (m *mockLines) target(n ast.Node, name string, own bool) {
-	m.targets = append(m.targets, mockTarget{m.fset.Position(n.Pos()).Line, name, own})
+	m.targets = append(m.targets, mock{m.fset.Position(n.Pos()).Line, name, own})
 }
 
 var version = lazyregexp.New(`^v[0-9]+$`)

@@ -149,7 +149,7 @@ func (j *integrityJudge) tests() {
 	}
 	for _, l := range homeless {
 		if l.from.after != nil && l.from.after.declared[l.name] {
-			j.add(l.from.where(), 0, "test-not-run", "%s still stands there, but %s no longer runs it: look at its name, its parameters, what marks it as a test, the file's name, folder and build constraint", l.name, runners[l.from.before.language])
+			j.add(l.from.where(), 0, "test-not-run", "%s still stands there, but %s no longer runs it: look at its name, its parameters, what marks it as a test, the file's name, folder and build constraint", l.name, runner(l.from.before.language))
 			continue
 		}
 		j.add(l.from.where(), 0, "test-removed", "%s is gone (it was in %s, line %d)", l.name, l.from.before.path, l.test.line)

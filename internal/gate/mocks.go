@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"go/scanner"
 	"path"
-	"slices"
 	"strings"
 
 	"ralph-loop/internal/config"
@@ -14,24 +13,9 @@ import (
 	"ralph-loop/internal/source"
 )
 
-// mocks holds each changed test file to a share of lines that mock. What counts is code that calls a mocking library
-// or makes, steers or questions a mock; each language has a file of its own for that. Words in comments, strings and
-// paths never count, and neither does a fake clock: time may be mocked.
+// mocks holds each changed test file to a share of lines that mock.
 
 const mocksVersion = 2
-
-// mockUse is what one test file mocks.
-type mockUse struct {
-	lines   map[int]bool
-	targets []mockTarget
-}
-
-// mockTarget is one thing that is mocked.
-type mockTarget struct {
-	line int
-	name string // as the test names it: a module, a dotted name, a type
-	own  bool   // it belongs to the project itself, as far as syntax tells
-}
 
 func (j *judge) mocksKey() inputs {
 	g := j.Config.Gate
@@ -51,7 +35,7 @@ func (j *judge) mocks(ctx context.Context) (Layer, error) {
 	l := Layer{Result: Pass, Summary: fmt.Sprintf("%s, none mocks more than %d %% of its lines without a reason", plural(len(files), "test file"), j.Config.Gate.MockDensity)}
 	over := 0
 	for _, f := range files {
-		t := readMocks(f.Path, f.After, j.isInside(f.Path))
+		t := mockedIn(f.Path, f.After, j.isInside(f.Path))
 		dense := t.density(j.Config.Gate.MockDensity)
 		if len(dense) > 0 {
 			over++
@@ -124,47 +108,16 @@ func (j *judge) isInside(name string) bool {
 
 // mockedFile is a test file, read for its mocks.
 type mockedFile struct {
-	mockUse
+	mocks
 	path      string
-	total     int // lines of test code
 	justified bool
 	err       error // it does not parse
 }
 
-// readMocks reads a test file; with inside only the lines of the tests in it count.
-func readMocks(name string, src []byte, inside bool) mockedFile {
-	f := source.Scan(name, src)
-	t := mockedFile{path: name, total: f.Lines, justified: len(justifications(f, mockJustified)) > 0}
-	switch f.Language {
-	case source.Go:
-		t.mockUse, t.err = goMocks(name, src)
-	case source.JavaScript:
-		t.mockUse = javaScriptMocks(f)
-	case source.Python:
-		t.mockUse = pythonMocks(f)
-	case source.Java:
-		t.mockUse = javaMocks(f)
-	case source.Rust:
-		t.mockUse = rustMocks(f)
-	}
-	if inside && f.Language == source.Rust {
-		t.within(f.RustTests(src))
-	}
+func mockedIn(name string, src []byte, inside bool) mockedFile {
+	t := mockedFile{path: name, justified: len(justifications(source.Scan(name, src), mockJustified)) > 0}
+	t.mocks, t.err = readMocks(name, src, inside)
 	return t
-}
-
-// within forgets what lies outside the ranges of lines.
-func (t *mockedFile) within(ranges [][2]int) {
-	t.total = 0
-	for _, r := range ranges {
-		t.total += r[1] - r[0] + 1
-	}
-	for line := range t.lines {
-		if !within(ranges, line) {
-			delete(t.lines, line)
-		}
-	}
-	t.targets = slices.DeleteFunc(t.targets, func(m mockTarget) bool { return !within(ranges, m.line) })
 }
 
 // density holds the file to the share: more than that needs a reason in a comment of the file.
@@ -198,14 +151,8 @@ func (t *mockedFile) boundary() []Finding {
 		return nil
 	}
 	var found []Finding
-	said := map[string]bool{}
-	for _, m := range t.targets {
-		what := m.crosses()
-		if what == "" || said[m.name] {
-			continue
-		}
-		said[m.name] = true
-		found = append(found, Finding{Path: t.path, Line: m.line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(m.name), what)})
+	for _, c := range t.crossings() {
+		found = append(found, Finding{Path: t.path, Line: c.line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(c.name), c.what)})
 	}
 	return found
 }

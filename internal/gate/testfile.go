@@ -42,7 +42,10 @@ type mark struct {
 	text string
 }
 
-var runners = map[source.Language]string{source.Go: "go test", source.JavaScript: "the test runner", source.Python: "pytest", source.Rust: "cargo test", source.Java: "JUnit"}
+// runner is the program that usually runs a language's tests, as a person calls it.
+func runner(l source.Language) string {
+	return map[source.Language]string{source.Go: "go test", source.JavaScript: "the test runner", source.Python: "pytest", source.Rust: "cargo test", source.Java: "JUnit"}[l]
+}
 
 // readTests reads a version of a source file. It gives nil for a version that does not exist or is in no known
 // language, and an error for Go that does not parse.

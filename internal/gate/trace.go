@@ -333,10 +333,10 @@ func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, 
 	}
 	var covers []cover
 	for _, t := range tags(f, src) {
-		if inside && !within(ranges, t.line) {
+		if inside && !slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= t.line && t.line <= r[1] }) {
 			continue
 		}
-		test := tests.testAt(f, t)
+		test := testAt(tests, f, t)
 		test.Path = name
 		site := test
 		site.Line = 0

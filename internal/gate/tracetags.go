@@ -60,7 +60,7 @@ func tags(f *source.File, src []byte) []tag {
 
 // testAt is the test that a comment belongs to: the one that it stands in, else the one that follows with nothing but
 // further comments and decorators in between.
-func (t *testFile) testAt(f *source.File, c tag) TraceTest {
+func testAt(t *testFile, f *source.File, c tag) TraceTest {
 	inner, next := "", ""
 	for name, fn := range t.tests {
 		switch {
