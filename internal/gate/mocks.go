@@ -11,6 +11,7 @@ import (
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/source"
+	"ralph-loop/internal/testcode"
 )
 
 // mocks holds each changed test file to a share of lines that mock.
@@ -81,10 +82,10 @@ func (j *judge) ownPackages(ctx context.Context, t *mockedFile) error {
 			break
 		}
 	}
-	for i := range t.targets {
-		m := &t.targets[i]
-		first, _, _ := strings.Cut(m.name, ".")
-		if !m.own || first == "" { // .x is beside the test
+	for i := range t.Targets {
+		m := &t.Targets[i]
+		first, _, _ := strings.Cut(m.Name, ".")
+		if !m.Own || first == "" { // .x is beside the test
 			continue
 		}
 		args := []string{"ls-tree", "-z", "--name-only", "--full-tree", j.Tree, "--"}
@@ -95,7 +96,7 @@ func (j *judge) ownPackages(ctx context.Context, t *mockedFile) error {
 		if err != nil {
 			return fmt.Errorf("look for the package %q: %w", first, err)
 		}
-		m.own = len(out) > 0
+		m.Own = len(out) > 0
 	}
 	return nil
 }
@@ -108,7 +109,7 @@ func (j *judge) isInside(name string) bool {
 
 // mockedFile is a test file, read for its mocks.
 type mockedFile struct {
-	mocks
+	testcode.Mocks
 	path      string
 	justified bool
 	err       error // it does not parse
@@ -116,7 +117,7 @@ type mockedFile struct {
 
 func mockedIn(name string, src []byte, inside bool) mockedFile {
 	t := mockedFile{path: name, justified: len(justifications(source.Scan(name, src), mockJustified)) > 0}
-	t.mocks, t.err = readMocks(name, src, inside)
+	t.Mocks, t.err = testcode.ReadMocks(name, src, inside)
 	return t
 }
 
@@ -125,12 +126,12 @@ func (t *mockedFile) density(most int) []Finding {
 	if t.err != nil {
 		return []Finding{unparsed(t.path, t.err)}
 	}
-	share := Share{len(t.lines), t.total}
+	share := Share{len(t.Lines), t.Total}
 	if share.Part*100 <= most*share.Whole || t.justified {
 		return nil
 	}
 	first := 0
-	for line := range t.lines {
+	for line := range t.Lines {
 		if first == 0 || line < first {
 			first = line
 		}
@@ -151,8 +152,8 @@ func (t *mockedFile) boundary() []Finding {
 		return nil
 	}
 	var found []Finding
-	for _, c := range t.crossings() {
-		found = append(found, Finding{Path: t.path, Line: c.line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(c.name), c.what)})
+	for _, c := range t.Crossings() {
+		found = append(found, Finding{Path: t.path, Line: c.Line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(c.Name), c.What)})
 	}
 	return found
 }

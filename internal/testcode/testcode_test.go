@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"fmt"
@@ -16,13 +16,13 @@ func TestNamesOfTests(t *testing.T) {
 		{"tests/a.rs", "mod a {\n  mod b {\n    #[test]\n    fn c() {\n    }\n  }\n  #[test]\n  fn d() {}\n}\n", "a::b::c:4-5 a::d:8-8"},
 		{"ATest.java", "class A {\n  @Nested class B {\n    @Test\n    void c() {\n    }\n  }\n  @Test void d() { }\n}\n", "A.B.c:4-5 A.d:7-7"},
 	} {
-		f, err := readTests(c.path, []byte(c.src), nil)
+		f, err := Read(c.path, []byte(c.src), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, name := range slices.Sorted(maps.Keys(f.tests)) {
-			got = append(got, fmt.Sprintf("%s:%d-%d", name, f.tests[name].line, f.tests[name].end))
+		for _, name := range slices.Sorted(maps.Keys(f.Tests)) {
+			got = append(got, fmt.Sprintf("%s:%d-%d", name, f.Tests[name].Line, f.Tests[name].End))
 		}
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%s: %v, want %v", c.path, got, c.want)

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"maps"
@@ -117,7 +117,7 @@ var cases = []func(*MockStore){
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := slices.Sorted(maps.Keys(use.lines)); !slices.Equal(got, want) {
+		if got := slices.Sorted(maps.Keys(use.Lines)); !slices.Equal(got, want) {
 			t.Errorf("%s: lines %d mock, want %d", name, got, want)
 		}
 	}

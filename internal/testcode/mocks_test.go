@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"fmt"
@@ -209,20 +209,20 @@ func TestA(t *testing.T) {
 				want = append(want, i+1)
 			}
 		}
-		f, err := readMocks(c.file, []byte(c.src), false)
+		f, err := ReadMocks(c.file, []byte(c.src), false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := slices.Sorted(maps.Keys(f.lines))
+		got := slices.Sorted(maps.Keys(f.Lines))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: lines %d mock, want %d", c.name, got, want)
 		}
 		var crossing []string
-		for _, b := range f.crossings() {
-			if b.line == 0 {
+		for _, b := range f.Crossings() {
+			if b.Line == 0 {
 				t.Errorf("%s: %+v tells no place", c.name, b)
 			}
-			crossing = append(crossing, fmt.Sprintf("%q, %s", path.Clean(b.name), b.what))
+			crossing = append(crossing, fmt.Sprintf("%q, %s", path.Clean(b.Name), b.What))
 		}
 		if got := strings.Join(crossing, "; "); got != c.crosses {
 			t.Errorf("%s: crossing\n%s, want\n%s", c.name, got, c.crosses)
@@ -233,8 +233,8 @@ func TestA(t *testing.T) {
 // TestInsideRust: of a source file with tests inside, only those lines count.
 func TestInsideRust(t *testing.T) {
 	src := "#[automock]\ntrait A {}\nfn f() { MockA::new(); }\n#[cfg(test)]\nmod tests {\n  fn t() {\n    MockA::new();\n  }\n}\n"
-	f, _ := readMocks("src/a.rs", []byte(src), true) // only Go's can fail
-	if got := fmt.Sprint(f.total, slices.Collect(maps.Keys(f.lines)), len(f.targets)); got != "6 [7] 1" {
+	f, _ := ReadMocks("src/a.rs", []byte(src), true) // only Go's can fail
+	if got := fmt.Sprint(f.Total, slices.Collect(maps.Keys(f.Lines)), len(f.Targets)); got != "6 [7] 1" {
 		t.Errorf("%s", got)
 	}
 }
@@ -253,10 +253,10 @@ func FuzzMocksOfOtherLanguages(f *testing.F) {
 	}
 	names := []string{"a.test.tsx", "test_a.py", "ATest.java", "tests/a.rs"}
 	f.Fuzz(func(t *testing.T, lang uint8, src string) {
-		got, _ := readMocks(names[int(lang)%len(names)], []byte(src), false)
-		if len(got.lines) > got.total {
-			t.Errorf("%d of %d lines mock", len(got.lines), got.total)
+		got, _ := ReadMocks(names[int(lang)%len(names)], []byte(src), false)
+		if len(got.Lines) > got.Total {
+			t.Errorf("%d of %d lines mock", len(got.Lines), got.Total)
 		}
-		got.crossings()
+		got.Crossings()
 	})
 }
