@@ -88,6 +88,7 @@
 //	--reason TEXT       why it is given up
 //	--to REV            the commit to roll back to
 //	--summary           print the requirement's execution summary, not its figures
+//	--tell              then do what the verb tell does
 //	--format F          text or json
 //	--watch             draw the table again and again, on a terminal
 //	--accept REQ        believe the claim of this requirement's commit

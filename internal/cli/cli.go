@@ -108,12 +108,18 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	app.DisableSliceFlagSeparator = true
 	app.ExitErrHandler = func(*urfave.Context, error) {}
 	app.OnUsageError = usageError
-	app.CustomAppHelpTemplate = "{{.Description}}"
 	app.Description = helpText(doc)
 	for _, c := range app.Commands {
 		prepare(c)
 	}
 	// The printers are global in urfave/cli: one program a process, so the last writer is the right one.
+	urfave.HelpPrinter = func(w io.Writer, _ string, about any) {
+		if c, ok := about.(*urfave.Command); ok && c.Name != app.Name {
+			writeVerbHelp(w, app.Name, app.Description, c)
+			return
+		}
+		fmt.Fprint(w, app.Description)
+	}
 	urfave.VersionPrinter = func(c *urfave.Context) { fmt.Fprintf(c.App.Writer, "%s %s\n", c.App.Name, c.App.Version) }
 	urfave.VersionFlag = &urfave.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}
 
