@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -31,12 +30,10 @@ func writeVerbHelp(w io.Writer, program, help string, c *urfave.Command) {
 	}
 	var options []string
 	for _, f := range c.Flags {
-		var names []string
-		for _, name := range f.Names() {
-			names = append(names, regexp.QuoteMeta(dashed(name)))
-		}
-		named := regexp.MustCompile(`(^|[ ,])(` + strings.Join(names, "|") + `)($|[ ,])`)
-		options = append(options, entry(lists["Options"], named.MatchString)...)
+		name := dashed(f.Names()[0])
+		options = append(options, entry(lists["Options"], func(term string) bool {
+			return slices.Contains(strings.Split(strings.ReplaceAll(term, ",", ""), " "), name)
+		})...)
 	}
 	if len(options) > 0 {
 		fmt.Fprintf(w, "\nOptions:\n\n%s\n", strings.Join(options, "\n"))
