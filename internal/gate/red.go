@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/source"
+	"ralph-loop/internal/testcode"
 )
 
 // red runs the new and changed tests on the baseline's implementation, in a second copy: tests that pass there too do
@@ -125,8 +126,8 @@ func (j *judge) findNewTests(ctx context.Context) (t newTests, mixed int, err er
 		if f.OldPath != "" {
 			old = f.OldPath
 		}
-		before, _ := readTests(old, f.Before, class)
-		after, err := readTests(f.Path, f.After, class)
+		before, _ := testcode.Read(old, f.Before, class)
+		after, err := testcode.Read(f.Path, f.After, class)
 		if err != nil || bytes.Equal(f.Before, f.After) {
 			continue // what does not parse is another layer's matter
 		}
@@ -134,14 +135,14 @@ func (j *judge) findNewTests(ctx context.Context) (t newTests, mixed int, err er
 			t.files = append(t.files, f.Path)
 			continue
 		}
-		for _, name := range sortedKeys(after.tests) {
-			now := after.tests[name]
-			if before != nil && before.tests[name] != nil && before.tests[name].text == now.text || now.always {
+		for _, name := range sortedKeys(after.Tests) {
+			now := after.Tests[name]
+			if before != nil && before.Tests[name] != nil && before.Tests[name].Text == now.Text || now.Always {
 				continue
 			}
-			t.names[leaf(name, after.language)] = true
-			if t.first[f.Path] == 0 || now.line < t.first[f.Path] {
-				t.first[f.Path] = now.line
+			t.names[leaf(name, after.Language)] = true
+			if t.first[f.Path] == 0 || now.Line < t.first[f.Path] {
+				t.first[f.Path] = now.Line
 			}
 		}
 		if t.first[f.Path] > 0 {
@@ -300,6 +301,9 @@ func (t *newTests) meant(f failure) bool {
 		return true
 	}
 	first, _, _ := strings.Cut(f.Message, "\n")
+	if slices.ContainsFunc(t.files, func(file string) bool { return strings.Contains(first, file) }) {
+		return true
+	}
 	for name := range t.names {
 		if i := strings.Index(first, name); i >= 0 && len(name) > 3 && !wordAt(first, i-1) && !wordAt(first, i+len(name)) {
 			return true

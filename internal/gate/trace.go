@@ -16,6 +16,7 @@ import (
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/source"
 	"ralph-loop/internal/spec"
+	"ralph-loop/internal/testcode"
 )
 
 // trace asks which test covers which criterion. Tests say it themselves, in comments: "@test REQ-001" and
@@ -318,9 +319,9 @@ func (m *traceMatrix) read(ctx context.Context, req *Request) error {
 // file takes the tags of one file.
 func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, inside bool) {
 	f := source.Scan(name, src)
-	tests, err := readTests(name, src, class)
+	tests, err := testcode.Read(name, src, class)
 	if err != nil || tests == nil {
-		tests = &testFile{}
+		tests = &testcode.File{}
 	}
 	ranges := [][2]int{}
 	if inside {
@@ -333,10 +334,10 @@ func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, 
 	}
 	var covers []cover
 	for _, t := range tags(f, src) {
-		if inside && !within(ranges, t.line) {
+		if inside && !slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= t.line && t.line <= r[1] }) {
 			continue
 		}
-		test := tests.testAt(f, t)
+		test := testAt(tests, f, t)
 		test.Path = name
 		site := test
 		site.Line = 0
