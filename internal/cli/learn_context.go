@@ -166,4 +166,3 @@ func texts(s *spec.Spec) string {
 	}
 	return b.String()
 }
-
