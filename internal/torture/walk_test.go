@@ -32,9 +32,9 @@ const (
 // tally is what a walk did, step by step.
 type tally struct {
 	mu       sync.Mutex
-	kills    map[string]int             // at each step, by its name without its number
-	seen     map[string]bool            // steps that were passed or killed at
-	leads    map[string]map[string]bool // by step: those at which the start before it had been killed
+	kills    map[string]int            // at each step, by its name without its number
+	seen     map[string]bool           // steps that were passed or killed at
+	leads    map[string]map[string]int // by step: those at which the start before it had been killed, how often
 	victims  map[victims]int
 	moments  int // kills at a random moment
 	starts   int
@@ -62,9 +62,9 @@ func (y *tally) next(before string) disturbance {
 		y.seen[name] = true
 		if before != "" {
 			if y.leads[name] == nil {
-				y.leads[name] = map[string]bool{}
+				y.leads[name] = map[string]int{}
 			}
-			y.leads[name][before] = true
+			y.leads[name][before]++
 		}
 		if !y.wanted(name) || rand.IntN(2) == 0 {
 			return nobody
@@ -73,17 +73,27 @@ func (y *tally) next(before string) disturbance {
 	}}
 }
 
-// wanted reports whether a kill at that step is one of which there are too few, or leads to one.
+// wanted reports whether a kill at that step is one of which there are too few. Towards the end it is also one
+// that has led to such a step most often.
 func (y *tally) wanted(name string) bool {
 	if y.kills[name] < killsPerStep {
 		return true
 	}
+	const few = 12
+	left := 0
+	leads := false
 	for step := range y.seen {
-		if y.kills[step] < killsPerStep && y.leads[step][name] {
-			return true
+		if y.kills[step] >= killsPerStep {
+			continue
 		}
+		left++
+		most := 0
+		for _, n := range y.leads[step] {
+			most = max(most, n)
+		}
+		leads = leads || most > 0 && y.leads[step][name] == most
 	}
-	return false
+	return leads && left <= few && y.total() >= killsAltogether
 }
 
 // count adds what a story did.
@@ -167,7 +177,7 @@ var described = map[victims]string{
 // TestRandomWalk kills the loop at random, starts it again until it ends, and looks for what must never be: in as many
 // repositories as the time allows.
 func TestRandomWalk(t *testing.T) {
-	y := &tally{kills: map[string]int{}, seen: map[string]bool{}, leads: map[string]map[string]bool{}, victims: map[victims]int{}, findings: map[kind]int{}}
+	y := &tally{kills: map[string]int{}, seen: map[string]bool{}, leads: map[string]map[string]int{}, victims: map[victims]int{}, findings: map[kind]int{}}
 	until := time.Now().Add(*limit)
 	enough := func() bool {
 		y.mu.Lock()
