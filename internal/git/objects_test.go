@@ -549,3 +549,38 @@ func TestConfigurationOfHead(t *testing.T) {
 		}
 	}
 }
+
+// TestFolder compares with what git lists itself.
+func TestFolder(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		w := newWork(t, "--object-format="+format)
+		for _, name := range oddNames {
+			w.write("d/e/"+name, name)
+			w.write("top "+name, name)
+		}
+		w.write("d/sub.c", "x")
+		w.git("add", "-A")
+		blob := w.git("rev-parse", ":d/sub.c")
+		w.git("update-index", "--chmod=+x", "d/sub.c")
+		w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", len(blob))+",d/sub")
+		w.git("update-index", "--add", "--cacheinfo", "120000,"+blob+",link")
+		tree := w.git("write-tree")
+		r := w.open()
+		for _, dir := range []string{".", "d", "d/e", "absent", "d/absent", "link", "d/sub", "d/sub.c", "d/sub.c/x"} {
+			args := []string{"ls-tree", "-z", "--full-tree", tree}
+			if dir != "." {
+				args = append(args, "--", dir+"/")
+			}
+			want := must[[]Entry](t)(parseEntries(string(must[[]byte](t)(r.Output(t.Context(), args...)))))
+			if dir == "d/sub" || dir == "d/sub.c" || dir == "link" {
+				want = nil // git lists the thing itself for its name with a slash
+			}
+			if got := must[[]Entry](t)(r.Folder(t.Context(), tree, dir)); !slices.Equal(got, want) {
+				t.Errorf("%s, %q: %q, want %q", format, dir, got, want)
+			}
+		}
+		if _, err := r.Folder(t.Context(), "no-such-rev", "d"); err == nil {
+			t.Error("no error for a rev that is not there")
+		}
+	}
+}
