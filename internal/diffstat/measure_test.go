@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -280,7 +281,7 @@ func TestAgainstAnotherCounter(t *testing.T) {
 			if seed%2 == 1 {
 				config = hostile
 			}
-			w := newWork(t, config)
+			w := newWork(t, config, "--object-format="+[]string{"sha1", "sha256"}[seed/2%2])
 			r := rand.New(rand.NewPCG(seed, 7))
 			contents := map[string][]string{} // lines with their ends
 			unique := 0
@@ -374,6 +375,12 @@ func TestAgainstAnotherCounter(t *testing.T) {
 				}
 				tree := w.tree()
 				s := w.measure(base, tree, nil)
+				for what, top := range map[string]string{"without files": t.TempDir(), "with CRLF": withCRLF(t, contents)} {
+					same, err := Measure(t.Context(), w.repo.WithWorktree(top, w.repo.Index), base, tree, nil)
+					if err != nil || !reflect.DeepEqual(same, s) {
+						t.Errorf("step %d: a worktree %s: %v, %+v, want %+v", step, what, err, same, s)
+					}
+				}
 				seen := map[string]bool{}
 				for _, f := range s.Files {
 					seen[f.Path] = true
@@ -422,6 +429,23 @@ func TestAgainstAnotherCounter(t *testing.T) {
 			}
 		})
 	}
+}
+
+// withCRLF lays files into a folder, in half of them with other line ends.
+func withCRLF(t *testing.T, contents map[string][]string) string {
+	t.Helper()
+	top := t.TempDir()
+	for name, lines := range contents {
+		full, text := filepath.Join(top, name), strings.Join(lines, "")
+		if len(lines)%2 == 0 {
+			text = strings.ReplaceAll(text, "\n", "\r\n")
+		}
+		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		write(t, full, text)
+	}
+	return top
 }
 
 func lcs(a, b []string) int {
