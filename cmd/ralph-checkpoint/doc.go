@@ -1,4 +1,4 @@
-// ralph-checkpoint holds the state of a run: where each requirement stands, and what is allowed next.
+// Ralph-checkpoint holds the state of a run: where each requirement stands, and what is allowed next.
 //
 // Usage:
 //
@@ -40,8 +40,8 @@
 // another driver found or did; ready and fallback are refused where the gate does not pass the index.
 //
 // decide carries out what the user decides about a blocked requirement: skip leaves it out, manual takes the user's own
-// fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to the last commit that
-// the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
+// fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to
+// the last commit that the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
 //
 // aside leaves worktree and index as the user had them where a loop ends with a requirement in work: what they hold of it is
 // kept under refs/ralph, and the next start goes on. An attempt that is interrupted does so itself.
@@ -53,6 +53,52 @@
 // status --watch draws the table again each second, on a terminal, until the run ends or waits for a decision.
 //
 // recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked.
+//
+// Verbs:
+//
+//	begin     start a run, or continue the open one
+//	start     take up a requirement; prints the number of its next attempt
+//	infra     see to its test infrastructure, or record what is known of it
+//	attempt   run one agent, the prompt on its stdin
+//	pass      commit the index as the requirement's work
+//	fail      record a failed attempt; prints what follows: retry or blocked
+//	block     give a requirement up
+//	decide    carry out what you decide about a requirement
+//	cost      settle what a requirement used; 1 where a threshold is passed
+//	tell      run the commands below "on" in ralph.yaml for what happened
+//	finish    end a run with nothing left to do; prints its status
+//	failures  what the next attempt is told of the failed ones
+//	status    where the run stands
+//	summary   a requirement's execution summary
+//	report    the table, and what can be decided
+//	check     judge the state: a line for each thing that is wrong
+//	recover   make a damaged or lost state anew
+//	agents    list the agents that can be dispatched
+//
+// Options:
+//
+// Each belongs to the verb that the usage shows it with.
+//
+//	--max-iterations N  requirements taken up in this run at most
+//	--branch NAME       work on this branch; it is made where it is not there
+//	--resume            insist on an open run
+//	--redo-changed      do requirements again whose text changed
+//	--keep-changed      leave them done
+//	--timeout D         wall clock of the attempt, as in 300s
+//	--agent NAME        one that agents lists; COMMAND is then its arguments
+//	-n, --dry-run       print the commit message and change nothing
+//	--digest FILE       pass: write there why it was refused; fail: what the next attempt is told; "-" is stdin
+//	--verdict FILE      the gate's verdict as JSON: its figures are kept, and regressions in it are told
+//	--reason TEXT       why it is given up
+//	--to REV            the commit to roll back to
+//	--summary           print the requirement's execution summary, not its figures
+//	--tell              then do what the verb tell does
+//	--format F          text or json
+//	--watch             draw the table again and again, on a terminal
+//	--accept REQ        believe the claim of this requirement's commit
+//	--select NAME       print the name of this one, or of the configured one where it is empty, if it is there
+//	--help              this text
+//	--version           the version
 //
 // Exit status:
 //

@@ -1,9 +1,11 @@
-// ralph-gate - may this tree be committed?
+// Ralph-gate answers whether a tree may be committed.
+//
+// Usage:
 //
 //	ralph-gate [OPTIONS] [run]
-//	ralph-gate [--base REV] [--format text|tsv|json] diff
-//	ralph-gate [--req ID] [--format text|tsv|json] trace
-//	ralph-gate plan
+//	ralph-gate [--base REV] [--req ID] [--format text|tsv|json] diff
+//	ralph-gate [--base REV] [--req ID] [--format text|tsv|json] trace
+//	ralph-gate [--base REV] [--req ID] plan
 //	ralph-gate infra
 //	ralph-gate coverage FILE...
 //	ralph-gate cache list|clear
@@ -17,25 +19,25 @@
 // new. With nothing staged, as in CI, HEAD itself is judged, against the place where it left the target branch
 // (origin/HEAD, origin/main, origin/master, main, master), else against its parent.
 //
-// # Verbs
+// Verbs:
 //
-//	run       judge, and print one line a layer as it ends; this is what happens without a verb
-//	diff      what the tree adds: lines of tests, of implementation and of neither, by file
-//	trace     which test covers which criterion, by the comments "@test REQ-ID" and "@covers AC-ID" in tests
-//	plan      how a test file is called in the languages found, then the commands that the gate would run, one a line
-//	          behind the name of its layer
-//	infra     the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
-//	          the worktree lacks it; nothing where there is no contract
-//	coverage  add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
-//	cache     list the kept answers, or clear them
-//	install   put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there
-//	          already is kept as NAME.before-ralph and runs first. Refused where core.hooksPath is a global setting,
-//	          and where another program (husky, lefthook, pre-commit, ...) writes the hooks: it says how to go on
-//	uninstall remove the hooks that we wrote, and give back those that were there before
-//	doctor    are commits and pushes judged here? git's version, the hooks, the programs, what was skipped; exit 1 if
-//	          something is missing
+//	run        judge, and print one line a layer as it ends; this is what happens without a verb
+//	diff       what the tree adds: lines of tests, of implementation and of neither, by file
+//	trace      which test covers which criterion, by the comments "@test REQ-ID" and "@covers AC-ID" in tests
+//	plan       how a test file is called in the languages found, then the commands that the gate would run, one a line
+//	           behind the name of its layer; a warning for each that nobody has named yet
+//	infra      the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
+//	           the worktree lacks it; nothing where there is no contract
+//	coverage   add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
+//	cache      list the kept answers, or clear them
+//	install    put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there
+//	           already is kept as NAME.before-ralph and runs first. Refused where core.hooksPath is a global setting,
+//	           and where another program (husky, lefthook, pre-commit, ...) writes the hooks: it says how to go on
+//	uninstall  remove the hooks that we wrote, and give back those that were there before
+//	doctor     are commits and pushes judged here? git's version, the hooks, the programs, what was skipped, commands
+//	           that nobody has named yet; exit 1 if something is missing
 //
-// # Options
+// Options:
 //
 //	--base REV      measure against this commit; the environment's RALPH_BASE does the same
 //	--req ID        judge as the work on this requirement: its permissions hold, the configuration is the
@@ -49,13 +51,15 @@
 //	--digest FILE   on failure, write the findings there in at most 4 KB, for the next attempt's prompt
 //	-q, --quiet     print only the layers that do not pass
 //	--color WHEN    auto, always or never
-//	--version       print the version
+//	--help          this text
+//	--version       the version
 //
-// # Layers, in their order
+// Layers, in their order:
 //
 //	L0         protected files, what the gate's commands name, dependency and build folders, nested repositories, links
 //	           out of the tree, files over 5 MB, keys, .env; holds a requirement's work back, a note on a person's commit
-//	L1b        test lines of all added lines of code: gate.test_ratio, 40 per cent
+//	L1b        test lines of all added lines of code: gate.test_ratio, 40 per cent; not counted is the test infrastructure
+//	           that was made for the requirement
 //	mocks      test files of which more than 30 per cent mocks (gate.mock_density), without "@mock-justified: why";
 //	           gate.mock_boundary: mocks of the project's own modules, databases, routers, template engines
 //	integrity  tests that are gone, skipped, focused or weaker than before, new tests that cannot fail, and new
@@ -81,7 +85,7 @@
 // else ralph.yaml names the commands: gate.typecheck, gate.lint, gate.test, gate.test_reports (JUnit XML; TAP and the
 // output of go test and of Python's unittest are recognised by themselves) and gate.coverage_files.
 //
-// # Exit status
+// Exit status:
 //
 //	0        every layer passed or has nothing to do
 //	1        a layer failed
@@ -89,7 +93,7 @@
 //	3        no layer failed, but one could not be decided; or there is no tree to judge
 //	128+n    ended by signal n; nothing that was started is left
 //
-// # Examples
+// Examples:
 //
 //	git add -A && ralph-gate
 //	ralph-gate --base origin/main --format json | jq .result

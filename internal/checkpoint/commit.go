@@ -165,7 +165,7 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	}
 	defer done()
 	var out bytes.Buffer
-	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
 		for _, note := range c.dropLocks(file) {
@@ -293,7 +293,7 @@ func (c *Checkpoint) trailers(req *spec.Requirement, tree, verdict string) []str
 
 func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailers []string) (string, error) {
 	subject := strings.NewReplacer("{id}", oneLine(req.ID), "{title}", oneLine(req.Title)).Replace(c.cfg.Commit.Subject)
-	args := []string{"interpret-trailers", "--no-divider", "--where", "end", "--if-exists", "add"}
+	args := []string{"interpret-trailers", "--no-divider", "--where", "end", "--if-exists", "add", "--if-missing", "add"}
 	for _, t := range trailers {
 		args = append(args, "--trailer", t)
 	}

@@ -60,8 +60,11 @@ func (c *Checkpoint) Begun() (ended func(), err error) {
 	}, nil
 }
 
-// locked reports whether one of the locks is there that git takes for what we ask of it.
+// locked reports whether a lock may be there that git takes for what we ask of it.
 func (c *Checkpoint) locked() bool {
+	if c.repo.CutShort() {
+		return true
+	}
 	paths := []string{c.repo.Index, filepath.Join(c.repo.GitDir, "HEAD"), filepath.Join(c.repo.CommonDir, "packed-refs")}
 	if head, err := os.ReadFile(paths[1]); err == nil {
 		if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {

@@ -26,6 +26,38 @@ type untrackedFile struct {
 	Hash string `json:"hash"` // of its bytes in the object database; empty: not stored, too large or a repository
 }
 
+// noteUntracked stores the user's untracked files and names them.
+func (c *Checkpoint) noteUntracked(ctx context.Context) error {
+	if err := c.storeIgnored(ctx); err != nil {
+		return err
+	}
+	all, large, err := c.storeUntracked(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	shown := all
+	if len(shown) > 5 {
+		shown = shown[:5]
+	}
+	names := make([]string, len(shown))
+	for i, path := range shown {
+		names[i] = fmt.Sprintf("%q", path)
+	}
+	more := ""
+	if len(all) > len(shown) {
+		more = fmt.Sprintf(" and %d more", len(all)-len(shown))
+	}
+	what := "1 untracked file is left alone, never committed, and put back if an attempt changes it"
+	if len(all) > 1 {
+		what = fmt.Sprintf("%d untracked files are left alone, never committed, and put back if an attempt changes them", len(all))
+	}
+	c.say("%s: %s%s", what, strings.Join(names, ", "), more)
+	for _, path := range large {
+		c.say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
+	}
+	return nil
+}
+
 func (c *Checkpoint) untrackedPath() string {
 	return filepath.Join(c.repo.StateDir(), "untracked.json")
 }

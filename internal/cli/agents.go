@@ -17,11 +17,32 @@ import (
 // commandAgent is the agent that runs whatever it is given.
 const commandAgent = "command"
 
-// agentNames are the executable files of the agents' folder, which the driver names in RALPH_AGENTS.
+// agentsFolder is the one that RALPH_AGENTS names, as the driver does; else the one that was installed with this program, or
+// lies in the same clone.
+func (p *Process) agentsFolder() (string, error) {
+	if dir := p.Getenv("RALPH_AGENTS"); dir != "" {
+		return dir, nil
+	}
+	self, err := p.Executable()
+	if err != nil {
+		return "", fmt.Errorf("look for the agents beside this program: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(self); err == nil {
+		self = real
+	}
+	for _, beside := range []string{"lib/ralph/agents", "scripts/agents"} {
+		dir := filepath.Join(filepath.Dir(self), "..", filepath.FromSlash(beside))
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir, nil
+		}
+	}
+	return "", exit.Fail("let RALPH_AGENTS name the folder with a file for each agent; ralph-loop names its own", "the agents are not where they are installed, beside %q", self)
+}
+
+// agentNames are the executable files of the agents' folder.
 func (p *Process) agentNames() (dir string, names []string, err error) {
-	dir = p.Getenv("RALPH_AGENTS")
-	if dir == "" {
-		return "", nil, exit.Fail("ralph-loop names its own; without it, the folder with a file for each agent", "RALPH_AGENTS does not say where the agents are")
+	if dir, err = p.agentsFolder(); err != nil {
+		return "", nil, err
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -98,8 +98,12 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 		}
 	}
 	var pr *project
+	var progress *checkpoint.Progress
 	if pr, err = v.p.openProject(ctx, repo); err == nil {
-		c, err = checkpoint.Open(v.p.checkpointOptions(pr, checkpointName))
+		progress, err = v.p.progress(repo)
+	}
+	if err == nil {
+		c = checkpoint.Open(v.p.checkpointOptions(pr, checkpointName), progress)
 	}
 	if err == nil && killed {
 		err = c.PutAside(ctx)

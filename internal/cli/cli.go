@@ -38,6 +38,7 @@ type Process struct {
 	Environ        []string // KEY=value, the last one of a key wins
 	Dir            string   // absolute working directory
 	Now            func() time.Time
+	Executable     func() (string, error) // this program's own file
 
 	terminal            bool        // stdout is one
 	found               *foundState // what progress gave
@@ -50,7 +51,7 @@ func ThisProcess() *Process {
 	if err != nil {
 		dir = "."
 	}
-	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now)}
+	return &Process{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Environ: os.Environ(), Dir: dir, Now: failpoint.Clock(time.Now), Executable: os.Executable}
 }
 
 // Getenv is the value of key in the process's environment, or "".
@@ -107,12 +108,18 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	app.DisableSliceFlagSeparator = true
 	app.ExitErrHandler = func(*urfave.Context, error) {}
 	app.OnUsageError = usageError
-	app.CustomAppHelpTemplate = "{{.Description}}"
 	app.Description = helpText(doc)
 	for _, c := range app.Commands {
 		prepare(c)
 	}
 	// The printers are global in urfave/cli: one program a process, so the last writer is the right one.
+	urfave.HelpPrinter = func(w io.Writer, _ string, about any) {
+		if c, ok := about.(*urfave.Command); ok && c.Name != app.Name {
+			writeVerbHelp(w, app.Name, app.Description, c)
+			return
+		}
+		fmt.Fprint(w, app.Description)
+	}
 	urfave.VersionPrinter = func(c *urfave.Context) { fmt.Fprintf(c.App.Writer, "%s %s\n", c.App.Name, c.App.Version) }
 	urfave.VersionFlag = &urfave.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}
 

@@ -141,7 +141,7 @@ func (g *gateProgram) requirement(ctx context.Context, repo *git.Repo, base, id 
 	if !ok {
 		data, err = os.ReadFile(filepath.Join(repo.Top, filepath.FromSlash(conf.Spec)))
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, exit.Fail("write it, or let 'spec' in ralph.yaml name it", "there is no specification %q", conf.Spec)
+			return nil, exit.Fail(noSpecHint, "there is no specification %q", conf.Spec)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("read the specification: %w", err)

@@ -46,19 +46,15 @@ func (g *gateProgram) doctor(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	tools, err := gate.Tools(c.Context, q.repo, q.config, q.trees.Tree)
+	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {
 		return err
 	}
-	lines, err := githooks.Doctor(c.Context, q.repo, g.Environ, tools)
+	lines, err := githooks.Doctor(c.Context, q.repo, g.Environ, outline.Tools())
 	if err != nil {
 		return err
 	}
-	gaps, err := gate.Gaps(c.Context, q.repo, q.config, q.trees.Tree)
-	if err != nil {
-		return err
-	}
-	for _, gap := range gaps {
+	for _, gap := range outline.Gaps {
 		lines = append(lines, githooks.Line{Topic: gap.Layer, Text: gap.Text + "; " + gap.Advice, Wrong: true})
 	}
 	code := exit.OK

@@ -68,25 +68,17 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	steps, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
+	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
 	if err != nil {
 		return err
 	}
-	gaps, err := gate.Gaps(c.Context, q.repo, q.config, q.trees.Tree)
-	if err != nil {
-		return err
-	}
-	for _, gap := range gaps {
+	for _, gap := range outline.Gaps {
 		g.warn(gateName, "%s: %s; %s", gap.Layer, gap.Text, gap.Advice)
 	}
-	names, err := gate.TestNames(c.Context, q.repo, q.config, q.trees.Tree)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
+	for _, name := range outline.TestNames {
 		fmt.Fprintf(g.Stdout, "L1b\ttest files, %s\n", name)
 	}
-	for _, s := range steps {
+	for _, s := range outline.Steps {
 		fmt.Fprintf(g.Stdout, "%s\t%s\n", s.Layer, s)
 	}
 	return nil

@@ -26,7 +26,7 @@ func (g *gateProgram) trace(c *urfave.Context) error {
 		return err
 	}
 	if t == nil {
-		return exit.Fail("write it, or let 'spec' in ralph.yaml name it", "there is no specification %q", q.config.Spec)
+		return exit.Fail(noSpecHint, "there is no specification %q", q.config.Spec)
 	}
 	switch format {
 	case "json":

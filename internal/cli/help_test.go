@@ -57,3 +57,38 @@ func TestHelpNamesEveryVerbAndFlag(t *testing.T) {
 		}
 	}
 }
+
+// The help of a verb is its part of the program's: its usage, what it does, and each option that the usage names.
+func TestVerbHelp(t *testing.T) {
+	for program, run := range map[string]func(*Process, string, []string) int{"ralph-order": Order, "ralph-gate": Gate, "ralph-learn": Learn, "ralph-checkpoint": Checkpoint} {
+		doc, err := os.ReadFile(filepath.Join("..", "..", "cmd", program, "doc.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		verbs := 0
+		for _, line := range listsOf(helpText(string(doc)))["Verbs"] {
+			verb, _, _ := strings.Cut(strings.TrimPrefix(line, "\t"), " ")
+			if verb == "" {
+				continue
+			}
+			verbs++
+			var out, errw strings.Builder
+			p := &Process{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errw, Environ: []string{"GOGC=100"}, Dir: t.TempDir()}
+			if code := run(p, string(doc), []string{verb, "--help"}); code != 0 || errw.String() != "" {
+				t.Errorf("%s %s --help: exit code %d, %s", program, verb, code, errw.String())
+			}
+			usage, rest, _ := strings.Cut(out.String(), "\n\n\t"+verb+" ")
+			if !strings.HasPrefix(usage, "Usage:\n\n\t"+program) || rest == "" {
+				t.Errorf("%s %s --help:\n%s", program, verb, out.String())
+			}
+			for _, option := range regexp.MustCompile(`[[ |](--?[a-z][a-z-]*)`).FindAllStringSubmatch(usage, -1) {
+				if verb != "agents" && !regexp.MustCompile(`(\t|, )`+option[1]+`\b`).MatchString(rest) {
+					t.Errorf("%s %s --help does not say what %s is:\n%s", program, verb, option[1], out.String())
+				}
+			}
+		}
+		if verbs < 4 {
+			t.Errorf("%s: only %d verbs were found", program, verbs)
+		}
+	}
+}

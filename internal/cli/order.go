@@ -327,7 +327,7 @@ func (p *Process) readInput(ctx context.Context, path string, limit int64) ([]by
 	case r := <-done:
 		switch {
 		case errors.Is(r.err, fs.ErrNotExist):
-			return nil, exit.Fail("name a specification, or set RALPH_SPEC", "read %q: %w", path, fs.ErrNotExist)
+			return nil, exit.Fail(noSpecHint, "read %q: %w", path, fs.ErrNotExist)
 		case r.err != nil:
 			return nil, exit.Fail("", "read %q: %w", path, r.err)
 		}

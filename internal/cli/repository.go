@@ -41,6 +41,9 @@ type foundState struct {
 	err      error
 }
 
+// noSpecHint is the way on for who has no specification, or has it elsewhere.
+const noSpecHint = "'ralph-loop init' writes a first one; 'spec' in ralph.yaml, or RALPH_SPEC, names another"
+
 // openProject reads configuration and specification of the repository we stand in.
 func (p *Process) openProject(ctx context.Context, repo *git.Repo) (*project, error) {
 	cfg, err := p.readConfig(ctx, repo)
@@ -55,7 +58,7 @@ func (p *Process) openProject(ctx context.Context, repo *git.Repo) (*project, er
 	}
 	data, err := os.ReadFile(filepath.Join(repo.Top, pr.spec))
 	if err != nil {
-		return nil, exit.Fail("write it, or name another one as 'spec' in ralph.yaml or in RALPH_SPEC", "read the specification: %w", err)
+		return nil, exit.Fail(noSpecHint, "read the specification: %w", err)
 	}
 	g, _, err := order.Read(pr.spec, data)
 	if err != nil {

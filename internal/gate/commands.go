@@ -231,6 +231,11 @@ func (j *judge) pathInTree(s Step, name string) (string, bool) {
 	return path.Clean(filepath.ToSlash(rel)), true
 }
 
+// withoutTop makes paths of the copy in a text paths of the tree: a runner that names its files (node) names them so.
+func (j *judge) withoutTop(text string) string {
+	return strings.ReplaceAll(text, j.copied.Dir+string(filepath.Separator), "")
+}
+
 // maxLine is how much of a line of output is looked at, in bytes.
 const maxLine = 1 << 20
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"ralph-loop/internal/diffstat"
+	"ralph-loop/internal/testcode"
 )
 
 // sourceChange is a source file in the two versions that a change leads between. A nil version does not exist.
@@ -18,7 +19,7 @@ type sourceChange struct {
 }
 
 // changedTests is a sourceChange, read.
-type changedTests struct{ before, after *testFile }
+type changedTests struct{ before, after *testcode.File }
 
 // integrityFindings judges whether a change leaves the tests as strong as they were. It looks at all changed files at
 // once, so that a test may move within its folder, anywhere if its body stays the same, and may get another name with
@@ -51,9 +52,9 @@ func integrityFindings(changes []sourceChange, class *diffstat.Classifier) []Fin
 			continue
 		}
 		var f changedTests
-		f.before, _ = readTests(old, c.Before, class) // what did not parse had no tests to lose
+		f.before, _ = testcode.Read(old, c.Before, class) // what did not parse had no tests to lose
 		var err error
-		if f.after, err = readTests(c.Path, c.After, class); err != nil {
+		if f.after, err = testcode.Read(c.Path, c.After, class); err != nil {
 			findings = append(findings, unparsed(c.Path, err))
 			continue
 		}
@@ -79,67 +80,67 @@ func (j *integrityJudge) add(path string, line int, rule, format string, args ..
 	j.findings = append(j.findings, Finding{Path: path, Line: line, Rule: rule, Message: fmt.Sprintf(format, args...)})
 }
 
-func (f changedTests) testsBefore() map[string]*testFunc {
+func (f changedTests) testsBefore() map[string]*testcode.Func {
 	if f.before == nil {
 		return nil
 	}
-	return f.before.tests
+	return f.before.Tests
 }
 
-func (f changedTests) testsAfter() map[string]*testFunc {
+func (f changedTests) testsAfter() map[string]*testcode.Func {
 	if f.after == nil {
 		return nil
 	}
-	return f.after.tests
+	return f.after.Tests
 }
 
 // where is the file's path for a finding about what is no longer in it.
 func (f changedTests) where() string {
 	if f.after != nil {
-		return f.after.path
+		return f.after.Path
 	}
-	return f.before.path
+	return f.before.Path
 }
 
 // tests pairs every test of before with the one that it became.
 func (j *integrityJudge) tests() {
-	paired := map[*testFunc]bool{}
+	paired := map[*testcode.Func]bool{}
 	type lost struct {
 		from changedTests
 		name string
-		test *testFunc
+		test *testcode.Func
 	}
 	var homeless []lost
 	for _, f := range j.files {
 		for _, name := range slices.Sorted(maps.Keys(f.testsBefore())) {
-			old := f.before.tests[name]
+			old := f.before.Tests[name]
 			if now := f.testsAfter()[name]; now != nil {
 				paired[now] = true
-				j.compare(f.after.path, name, old, now)
+				j.compare(f.after.Path, name, old, now)
 				continue
 			}
 			homeless = append(homeless, lost{f, name, old})
 		}
 	}
 	// The nearest place first: of two tests that look alike, each finds its own.
-	for _, fits := range []func(from changedTests, name string, old *testFunc, in *testFile, nowName string, now *testFunc) bool{
-		func(from changedTests, name string, _ *testFunc, in *testFile, nowName string, _ *testFunc) bool {
-			return name == nowName && path.Dir(in.path) == path.Dir(from.before.path)
+	for _, fits := range []func(from changedTests, name string, old *testcode.Func, in *testcode.File, nowName string, now *testcode.Func) bool{
+		func(from changedTests, name string, _ *testcode.Func, in *testcode.File, nowName string, _ *testcode.Func) bool {
+			return name == nowName && path.Dir(in.Path) == path.Dir(from.before.Path)
 		},
-		func(_ changedTests, name string, old *testFunc, _ *testFile, nowName string, now *testFunc) bool {
-			return name == nowName && now.text == old.text
+		func(_ changedTests, name string, old *testcode.Func, _ *testcode.File, nowName string, now *testcode.Func) bool {
+			return name == nowName && now.Text == old.Text
 		},
-		func(_ changedTests, _ string, old *testFunc, _ *testFile, _ string, now *testFunc) bool {
-			return now.text == old.text && old.hard+old.soft > 0
+		func(_ changedTests, _ string, old *testcode.Func, _ *testcode.File, _ string, now *testcode.Func) bool {
+			return now.Text == old.Text && old.Hard+old.Soft > 0
 		},
 	} {
 		homeless = slices.DeleteFunc(homeless, func(l lost) bool {
 			for _, f := range j.files {
 				for _, nowName := range slices.Sorted(maps.Keys(f.testsAfter())) {
-					now := f.after.tests[nowName]
-					if !paired[now] && f.after.language == l.from.before.language && fits(l.from, l.name, l.test, f.after, nowName, now) {
+					now := f.after.Tests[nowName]
+					if !paired[now] && f.after.Language == l.from.before.Language && fits(l.from, l.name, l.test, f.after, nowName, now) {
 						paired[now] = true
-						j.compare(f.after.path, nowName, l.test, now)
+						j.compare(f.after.Path, nowName, l.test, now)
 						return true
 					}
 				}
@@ -148,36 +149,36 @@ func (j *integrityJudge) tests() {
 		})
 	}
 	for _, l := range homeless {
-		if l.from.after != nil && l.from.after.declared[l.name] {
-			j.add(l.from.where(), 0, "test-not-run", "%s still stands there, but %s no longer runs it: look at its name, its parameters, what marks it as a test, the file's name, folder and build constraint", l.name, runners[l.from.before.language])
+		if l.from.after != nil && l.from.after.Declared[l.name] {
+			j.add(l.from.where(), 0, "test-not-run", "%s still stands there, but %s no longer runs it: look at its name, its parameters, what marks it as a test, the file's name, folder and build constraint", l.name, testcode.Runner(l.from.before.Language))
 			continue
 		}
-		j.add(l.from.where(), 0, "test-removed", "%s is gone (it was in %s, line %d)", l.name, l.from.before.path, l.test.line)
+		j.add(l.from.where(), 0, "test-removed", "%s is gone (it was in %s, line %d)", l.name, l.from.before.Path, l.test.Line)
 	}
 	for _, f := range j.files {
 		for _, name := range slices.Sorted(maps.Keys(f.testsAfter())) {
-			if now := f.after.tests[name]; !paired[now] {
-				j.fresh(f.after.path, name, now)
+			if now := f.after.Tests[name]; !paired[now] {
+				j.fresh(f.after.Path, name, now)
 			}
 		}
 	}
 }
 
 // compare judges a test that stays.
-func (j *integrityJudge) compare(path, name string, old, now *testFunc) {
-	if len(now.skips) > len(old.skips) {
-		j.skipped(path, now.skips[len(now.skips)-1], "%s skips, or is to fail, where it was not before", name)
+func (j *integrityJudge) compare(path, name string, old, now *testcode.Func) {
+	if len(now.Skips) > len(old.Skips) {
+		j.skipped(path, now.Skips[len(now.Skips)-1], "%s skips, or is to fail, where it was not before", name)
 	}
-	for _, sub := range old.subs {
-		if !slices.Contains(now.subs, sub) && len(now.subs) < len(old.subs) {
-			j.add(path, now.line, "test-removed", "the subtest %q of %s is gone", sub, name)
+	for _, sub := range old.Subs {
+		if !slices.Contains(now.Subs, sub) && len(now.Subs) < len(old.Subs) {
+			j.add(path, now.Line, "test-removed", "the subtest %q of %s is gone", sub, name)
 		}
 	}
 	switch {
-	case now.dead > old.dead && now.hard < old.hard:
-		j.add(path, now.line, "test-disabled", "%s has %s that cannot be reached: behind a return, or under a condition that is never true", name, plural(now.dead, "assertion"))
+	case now.Dead > old.Dead && now.Hard < old.Hard:
+		j.add(path, now.Line, "test-disabled", "%s has %s that cannot be reached: behind a return, or under a condition that is never true", name, plural(now.Dead, "assertion"))
 	case weaker(old, now):
-		j.add(path, now.line, "assertions-removed", "%s has %s, it had %d", name, plural(now.hard, "assertion"), old.hard)
+		j.add(path, now.Line, "assertions-removed", "%s has %s, it had %d", name, plural(now.Hard, "assertion"), old.Hard)
 	}
 }
 
@@ -191,22 +192,22 @@ func (j *integrityJudge) skipped(path string, line int, format string, args ...a
 }
 
 // weaker reports whether a function that stays checks less.
-func weaker(old, now *testFunc) bool {
-	if old.hard+old.soft > 0 && now.hard+now.soft == 0 {
-		return !now.free || old.hard > 0
+func weaker(old, now *testcode.Func) bool {
+	if old.Hard+old.Soft > 0 && now.Hard+now.Soft == 0 {
+		return !now.Free || old.Hard > 0
 	}
-	return now.hard < old.hard && now.soft <= old.soft && now.loops <= old.loops
+	return now.Hard < old.Hard && now.Soft <= old.Soft && now.Loops <= old.Loops
 }
 
 // fresh judges a test that was not there before.
-func (j *integrityJudge) fresh(path, name string, now *testFunc) {
+func (j *integrityJudge) fresh(path, name string, now *testcode.Func) {
 	switch {
-	case now.always:
-		j.skipped(path, now.skips[0], "the new %s is skipped, or is to fail", name)
-	case now.hard+now.soft == 0 && !now.free && now.dead > 0:
-		j.add(path, now.line, "test-disabled", "the new %s cannot reach its assertions", name)
-	case now.hard+now.soft == 0 && !now.free:
-		j.add(path, now.line, "test-without-assertion", "the new %s has no assertion that could fail", name)
+	case now.Always:
+		j.skipped(path, now.Skips[0], "the new %s is skipped, or is to fail", name)
+	case now.Hard+now.Soft == 0 && !now.Free && now.Dead > 0:
+		j.add(path, now.Line, "test-disabled", "the new %s cannot reach its assertions", name)
+	case now.Hard+now.Soft == 0 && !now.Free:
+		j.add(path, now.Line, "test-without-assertion", "the new %s has no assertion that could fail", name)
 	}
 }
 
@@ -216,16 +217,16 @@ func (j *integrityJudge) helpers() {
 		if f.before == nil || f.after == nil {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(f.before.helpers)) {
-			old, now := f.before.helpers[name], f.after.helpers[name]
+		for _, name := range slices.Sorted(maps.Keys(f.before.Helpers)) {
+			old, now := f.before.Helpers[name], f.after.Helpers[name]
 			if now == nil {
 				continue // its callers are judged, and would not compile
 			}
-			if len(now.skips) > len(old.skips) {
-				j.skipped(f.after.path, now.skips[len(now.skips)-1], "the helper %s skips where it did not before", name)
+			if len(now.Skips) > len(old.Skips) {
+				j.skipped(f.after.Path, now.Skips[len(now.Skips)-1], "the helper %s skips where it did not before", name)
 			}
 			if weaker(old, now) {
-				j.add(f.after.path, now.line, "assertions-removed", "the helper %s has %s, it had %d", name, plural(now.hard, "assertion"), old.hard)
+				j.add(f.after.Path, now.Line, "assertions-removed", "the helper %s has %s, it had %d", name, plural(now.Hard, "assertion"), old.Hard)
 			}
 		}
 	}
@@ -237,8 +238,8 @@ func (j *integrityJudge) marks() {
 	gone := map[key]int{}
 	for _, f := range j.files {
 		if f.before != nil {
-			for _, m := range f.before.marks {
-				gone[key{m.rule, m.text}]++
+			for _, m := range f.before.Marks {
+				gone[key{m.Rule, m.Text}]++
 			}
 		}
 	}
@@ -246,13 +247,13 @@ func (j *integrityJudge) marks() {
 		if f.after == nil {
 			continue
 		}
-		for _, m := range f.after.broken {
-			j.add(f.after.path, m.line, m.rule, "%s", m.text)
+		for _, m := range f.after.Broken {
+			j.add(f.after.Path, m.Line, m.Rule, "%s", m.Text)
 		}
-		for _, m := range f.after.marks {
-			k := key{m.rule, m.text}
+		for _, m := range f.after.Marks {
+			k := key{m.Rule, m.Text}
 			if gone[k]--; gone[k] < 0 {
-				j.add(f.after.path, m.line, m.rule, "new: %s", m.text)
+				j.add(f.after.Path, m.Line, m.Rule, "new: %s", m.Text)
 			}
 		}
 	}

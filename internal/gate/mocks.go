@@ -6,32 +6,17 @@ import (
 	"fmt"
 	"go/scanner"
 	"path"
-	"slices"
 	"strings"
 
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/source"
+	"ralph-loop/internal/testcode"
 )
 
-// mocks holds each changed test file to a share of lines that mock. What counts is code that calls a mocking library
-// or makes, steers or questions a mock; each language has a file of its own for that. Words in comments, strings and
-// paths never count, and neither does a fake clock: time may be mocked.
+// mocks holds each changed test file to a share of lines that mock.
 
 const mocksVersion = 2
-
-// mockUse is what one test file mocks.
-type mockUse struct {
-	lines   map[int]bool
-	targets []mockTarget
-}
-
-// mockTarget is one thing that is mocked.
-type mockTarget struct {
-	line int
-	name string // as the test names it: a module, a dotted name, a type
-	own  bool   // it belongs to the project itself, as far as syntax tells
-}
 
 func (j *judge) mocksKey() inputs {
 	g := j.Config.Gate
@@ -51,7 +36,7 @@ func (j *judge) mocks(ctx context.Context) (Layer, error) {
 	l := Layer{Result: Pass, Summary: fmt.Sprintf("%s, none mocks more than %d %% of its lines without a reason", plural(len(files), "test file"), j.Config.Gate.MockDensity)}
 	over := 0
 	for _, f := range files {
-		t := readMocks(f.Path, f.After, j.isInside(f.Path))
+		t := mockedIn(f.Path, f.After, j.isInside(f.Path))
 		dense := t.density(j.Config.Gate.MockDensity)
 		if len(dense) > 0 {
 			over++
@@ -97,10 +82,10 @@ func (j *judge) ownPackages(ctx context.Context, t *mockedFile) error {
 			break
 		}
 	}
-	for i := range t.targets {
-		m := &t.targets[i]
-		first, _, _ := strings.Cut(m.name, ".")
-		if !m.own || first == "" { // .x is beside the test
+	for i := range t.Targets {
+		m := &t.Targets[i]
+		first, _, _ := strings.Cut(m.Name, ".")
+		if !m.Own || first == "" { // .x is beside the test
 			continue
 		}
 		args := []string{"ls-tree", "-z", "--name-only", "--full-tree", j.Tree, "--"}
@@ -111,7 +96,7 @@ func (j *judge) ownPackages(ctx context.Context, t *mockedFile) error {
 		if err != nil {
 			return fmt.Errorf("look for the package %q: %w", first, err)
 		}
-		m.own = len(out) > 0
+		m.Own = len(out) > 0
 	}
 	return nil
 }
@@ -124,47 +109,16 @@ func (j *judge) isInside(name string) bool {
 
 // mockedFile is a test file, read for its mocks.
 type mockedFile struct {
-	mockUse
+	testcode.Mocks
 	path      string
-	total     int // lines of test code
 	justified bool
 	err       error // it does not parse
 }
 
-// readMocks reads a test file; with inside only the lines of the tests in it count.
-func readMocks(name string, src []byte, inside bool) mockedFile {
-	f := source.Scan(name, src)
-	t := mockedFile{path: name, total: f.Lines, justified: len(justifications(f, mockJustified)) > 0}
-	switch f.Language {
-	case source.Go:
-		t.mockUse, t.err = goMocks(name, src)
-	case source.JavaScript:
-		t.mockUse = javaScriptMocks(f)
-	case source.Python:
-		t.mockUse = pythonMocks(f)
-	case source.Java:
-		t.mockUse = javaMocks(f)
-	case source.Rust:
-		t.mockUse = rustMocks(f)
-	}
-	if inside && f.Language == source.Rust {
-		t.within(f.RustTests(src))
-	}
+func mockedIn(name string, src []byte, inside bool) mockedFile {
+	t := mockedFile{path: name, justified: len(justifications(source.Scan(name, src), mockJustified)) > 0}
+	t.Mocks, t.err = testcode.ReadMocks(name, src, inside)
 	return t
-}
-
-// within forgets what lies outside the ranges of lines.
-func (t *mockedFile) within(ranges [][2]int) {
-	t.total = 0
-	for _, r := range ranges {
-		t.total += r[1] - r[0] + 1
-	}
-	for line := range t.lines {
-		if !within(ranges, line) {
-			delete(t.lines, line)
-		}
-	}
-	t.targets = slices.DeleteFunc(t.targets, func(m mockTarget) bool { return !within(ranges, m.line) })
 }
 
 // density holds the file to the share: more than that needs a reason in a comment of the file.
@@ -172,12 +126,12 @@ func (t *mockedFile) density(most int) []Finding {
 	if t.err != nil {
 		return []Finding{unparsed(t.path, t.err)}
 	}
-	share := Share{len(t.lines), t.total}
+	share := Share{len(t.Lines), t.Total}
 	if share.Part*100 <= most*share.Whole || t.justified {
 		return nil
 	}
 	first := 0
-	for line := range t.lines {
+	for line := range t.Lines {
 		if first == 0 || line < first {
 			first = line
 		}
@@ -198,14 +152,8 @@ func (t *mockedFile) boundary() []Finding {
 		return nil
 	}
 	var found []Finding
-	said := map[string]bool{}
-	for _, m := range t.targets {
-		what := m.crosses()
-		if what == "" || said[m.name] {
-			continue
-		}
-		said[m.name] = true
-		found = append(found, Finding{Path: t.path, Line: m.line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(m.name), what)})
+	for _, c := range t.Crossings() {
+		found = append(found, Finding{Path: t.path, Line: c.Line, Rule: "mock-boundary", Message: fmt.Sprintf("mocks %q, %s: run the real one", path.Clean(c.Name), c.What)})
 	}
 	return found
 }

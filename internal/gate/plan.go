@@ -56,40 +56,33 @@ func (p *plan) of(kinds ...kind) []Step {
 	return out
 }
 
-// Plan lists the commands by which a tree would be judged.
-func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]Step, error) {
-	p, err := makePlan(ctx, repo, c, tree)
-	if err != nil {
-		return nil, err
-	}
-	return p.steps, nil
+// Outline is how a tree would be judged.
+type Outline struct {
+	Steps     []Step   // the commands
+	Gaps      []Gap    // what no command is known for
+	TestNames []string // for each language, how a new test file is to be called, so that L1b counts it as one
 }
 
 // Gap is what a layer would have to check in a tree and cannot, since nobody has said how.
 type Gap struct{ Layer, Text, Advice string }
 
-// Gaps finds them before any commit is refused for them.
-func Gaps(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]Gap, error) {
+// Plan outlines how a tree would be judged; nothing is run.
+func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) (*Outline, error) {
 	p, err := makePlan(ctx, repo, c, tree)
 	if err != nil {
 		return nil, err
 	}
-	if l := p.untestable(); l != nil && l.Result == Error {
-		return []Gap{{"L2", l.Summary, l.Advice}}, nil
-	}
-	if len(p.of(ownTest)) > 0 && len(c.Gate.CoverageFiles) == 0 && c.Gate.Coverage != (config.Coverage{}) {
-		return []Gap{{"L3", errNoCoverage.Error(), adviceNoCoverage}}, nil
-	}
-	return nil, nil
-}
-
-// TestNames says, for each language of a tree, how a new test file is to be called, so that L1b counts it as one.
-func TestNames(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]string, error) {
 	paths, err := treePaths(ctx, repo, tree)
 	if err != nil {
 		return nil, err
 	}
-	return (&diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}).TestNames(paths), nil
+	o := &Outline{Steps: p.steps, TestNames: (&diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}).TestNames(paths)}
+	if l := p.untestable(); l != nil && l.Result == Error {
+		o.Gaps = append(o.Gaps, Gap{"L2", l.Summary, l.Advice})
+	} else if len(p.of(ownTest)) > 0 && len(c.Gate.CoverageFiles) == 0 && c.Gate.Coverage != (config.Coverage{}) {
+		o.Gaps = append(o.Gaps, Gap{"L3", errNoCoverage.Error(), adviceNoCoverage})
+	}
+	return o, nil
 }
 
 func treePaths(ctx context.Context, repo *git.Repo, tree string) ([]string, error) {
@@ -101,14 +94,10 @@ func treePaths(ctx context.Context, repo *git.Repo, tree string) ([]string, erro
 	return paths, err
 }
 
-// Tools are the programs that the commands for a tree begin with, each once.
-func Tools(ctx context.Context, repo *git.Repo, c *config.Config, tree string) ([]string, error) {
-	steps, err := Plan(ctx, repo, c, tree)
-	if err != nil {
-		return nil, err
-	}
+// Tools are the programs that the commands begin with, each once.
+func (o *Outline) Tools() []string {
 	var names []string
-	for _, s := range steps {
+	for _, s := range o.Steps {
 		if len(s.Args) == 0 {
 			continue // by the gate itself
 		}
@@ -118,7 +107,7 @@ func Tools(ctx context.Context, repo *git.Repo, c *config.Config, tree string) (
 			}
 		}
 	}
-	return names, nil
+	return names
 }
 
 // plan is made once for each tree.

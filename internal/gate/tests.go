@@ -288,6 +288,7 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 		r.counts.Skipped += told.counts.Skipped
 		r.unit = told.unit
 		for _, f := range told.failed {
+			f.Message = j.withoutTop(f.Message)
 			r.failures = append(r.failures, failure{Finding: f})
 		}
 		if told.wrong != "" {

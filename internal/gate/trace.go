@@ -16,6 +16,7 @@ import (
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/source"
 	"ralph-loop/internal/spec"
+	"ralph-loop/internal/testcode"
 )
 
 // trace asks which test covers which criterion. Tests say it themselves, in comments: "@test REQ-001" and
@@ -167,15 +168,14 @@ func TraceOf(ctx context.Context, req *Request) (*Trace, error) {
 	return m.trace, nil
 }
 
-// specificationOf reads the specification: the tree's on a person's commit, the baseline's for a requirement; where git
-// does not have it, the worktree's file.
+// specificationOf is the specification that a requirement was read from; on a person's commit it is the tree's, or where
+// git does not have it the worktree's file.
 func specificationOf(ctx context.Context, req *Request) (*spec.Spec, error) {
-	from := req.Tree
 	if req.Requirement != nil {
-		from = req.Base
+		return req.Requirement.Spec(), nil
 	}
 	name := req.Config.Spec
-	data, ok, err := req.Repo.File(ctx, from, name)
+	data, ok, err := req.Repo.File(ctx, req.Tree, name)
 	if err != nil {
 		return nil, err
 	}
@@ -318,9 +318,9 @@ func (m *traceMatrix) read(ctx context.Context, req *Request) error {
 // file takes the tags of one file.
 func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, inside bool) {
 	f := source.Scan(name, src)
-	tests, err := readTests(name, src, class)
+	tests, err := testcode.Read(name, src, class)
 	if err != nil || tests == nil {
-		tests = &testFile{}
+		tests = &testcode.File{}
 	}
 	ranges := [][2]int{}
 	if inside {
@@ -333,10 +333,10 @@ func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, 
 	}
 	var covers []cover
 	for _, t := range tags(f, src) {
-		if inside && !within(ranges, t.line) {
+		if inside && !slices.ContainsFunc(ranges, func(r [2]int) bool { return r[0] <= t.line && t.line <= r[1] }) {
 			continue
 		}
-		test := tests.testAt(f, t)
+		test := testAt(tests, f, t)
 		test.Path = name
 		site := test
 		site.Line = 0

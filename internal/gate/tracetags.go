@@ -8,6 +8,7 @@ import (
 
 	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/source"
+	"ralph-loop/internal/testcode"
 )
 
 // tagged finds the files that hold a tag.
@@ -60,16 +61,16 @@ func tags(f *source.File, src []byte) []tag {
 
 // testAt is the test that a comment belongs to: the one that it stands in, else the one that follows with nothing but
 // further comments and decorators in between.
-func (t *testFile) testAt(f *source.File, c tag) TraceTest {
+func testAt(t *testcode.File, f *source.File, c tag) TraceTest {
 	inner, next := "", ""
-	for name, fn := range t.tests {
+	for name, fn := range t.Tests {
 		switch {
-		case c.line >= fn.line && c.line <= fn.end:
-			if inner == "" || fn.line > t.tests[inner].line || fn.line == t.tests[inner].line && name < inner {
+		case c.line >= fn.Line && c.line <= fn.End:
+			if inner == "" || fn.Line > t.Tests[inner].Line || fn.Line == t.Tests[inner].Line && name < inner {
 				inner = name
 			}
-		case fn.line > c.after:
-			if next == "" || fn.line < t.tests[next].line || fn.line == t.tests[next].line && name < next {
+		case fn.Line > c.after:
+			if next == "" || fn.Line < t.Tests[next].Line || fn.Line == t.Tests[next].Line && name < next {
 				next = name
 			}
 		}
@@ -78,7 +79,7 @@ func (t *testFile) testAt(f *source.File, c tag) TraceTest {
 		inner = next
 		for i := 0; i < len(f.Code); i++ {
 			tok := f.Code[i]
-			if tok.Line <= c.after || tok.Line >= t.tests[next].line {
+			if tok.Line <= c.after || tok.Line >= t.Tests[next].Line {
 				continue
 			}
 			if tok.First && !tok.Is("#") && !strings.HasPrefix(tok.Text, "@") {
@@ -91,7 +92,7 @@ func (t *testFile) testAt(f *source.File, c tag) TraceTest {
 	if inner == "" {
 		return TraceTest{Line: c.line}
 	}
-	return TraceTest{Line: c.line, Name: inner, Skipped: t.tests[inner].always}
+	return TraceTest{Line: c.line, Name: inner, Skipped: t.Tests[inner].Always}
 }
 
 // ids reads the list of ids behind a tag: known ones, up to the first word that is none. A first word that looks like

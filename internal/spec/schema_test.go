@@ -47,6 +47,39 @@ func loadSchema(t *testing.T) *schema {
 	return &s
 }
 
+// The page for users shows a specification that is sound and has the schema's shape, and names every key.
+func TestSpecificationPage(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "specification.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(page), "```yaml\n")
+	example, table, found := strings.Cut(rest, "```\n")
+	if !found {
+		t.Fatal("the page shows no specification")
+	}
+	s, warnings, err := Read("specification.yaml", []byte(example))
+	if err != nil || len(s.Requirements) != 3 {
+		t.Fatalf("%v, %+v", err, s)
+	}
+	if len(warnings) != 1 || !strings.Contains(warnings[0].Message, "no acceptance criteria") {
+		t.Errorf("%+v", warnings)
+	}
+	var v any
+	if err := yaml.Unmarshal([]byte(example), &v); err != nil {
+		t.Fatal(err)
+	}
+	root := loadSchema(t)
+	if why := root.validate(root, v, "page"); why != "" {
+		t.Error(why)
+	}
+	for _, key := range requirementKeys {
+		if !strings.Contains(table, "| `"+key+"` |") {
+			t.Errorf("the page does not say what %s means", key)
+		}
+	}
+}
+
 // validate says why v does not match, or "".
 func (root *schema) validate(s *schema, v any, at string) string {
 	if s.Ref != "" {

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"strings"
@@ -14,7 +14,7 @@ var (
 )
 
 // readRust reads functions that attributes make tests, in any file.
-func (t *testFile) readRust(f *source.File, src []byte, isTest bool) {
+func (t *File) readRust(f *source.File, src []byte, isTest bool) {
 	b := &bodies{f: f, helpers: map[string]bool{}}
 	b.weigh, b.skips = b.weighRust, func(*chain) bool { return false }
 	ranges := f.RustTests(src)
@@ -28,36 +28,36 @@ func (t *testFile) readRust(f *source.File, src []byte, isTest bool) {
 	b.throws = true
 	rustFunctions(f, func(name string, attributes []source.Token, line int, body [2]int, module string) {
 		name = strings.TrimPrefix(module+"::"+name, "::")
-		t.declared[name] = true
+		t.Declared[name] = true
 		if !isRustTest(attributes) {
 			return
 		}
 		fn := b.count(body[0], body[1])
-		fn.line = line
-		_, fn.end = b.lines(body[0], body[1]+1)
+		fn.Line = line
+		_, fn.End = b.lines(body[0], body[1]+1)
 		for _, text := range attributesOf(attributes) {
 			switch name, _, _ := strings.Cut(text, "("); {
 			case name == "ignore" || strings.HasPrefix(name, "ignore="), text == "cfg(any())", text == "cfg(false)":
-				fn.skips, fn.always = append(fn.skips, line), true
+				fn.Skips, fn.Always = append(fn.Skips, line), true
 			case name == "cfg_attr" && strings.Contains(text, "ignore"):
-				fn.skips = append(fn.skips, line)
+				fn.Skips = append(fn.Skips, line)
 			case name == "should_panic" || strings.HasPrefix(name, "should_panic="):
-				fn.hard++
+				fn.Hard++
 			case name == "case" || name == "test_case" || name == "rstest" || name == "quickcheck" || name == "values":
-				fn.loops++
+				fn.Loops++
 			}
 		}
 		// What returns a Result fails by its question marks.
 		for i := body[0]; i < body[1] && i < len(f.Code); i++ {
 			if f.Code[i].Is("?") || f.Code[i].Is("?.") {
-				fn.soft++
+				fn.Soft++
 			}
 		}
-		t.tests[t.unique(name)] = fn
+		t.Tests[t.unique(name)] = fn
 	})
 	for i, tok := range f.Code {
 		if tok.Is("exit") && i > 1 && f.Code[i-1].Is("::") && f.Code[i-2].Is("process") && (isTest || within(ranges, tok.Line)) {
-			t.marks = append(t.marks, mark{"tests-not-run", tok.Line, "process::exit ends the tests that follow"})
+			t.Marks = append(t.Marks, Mark{"tests-not-run", tok.Line, "process::exit ends the tests that follow"})
 		}
 	}
 }

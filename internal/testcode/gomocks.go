@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"go/ast"
@@ -21,19 +21,19 @@ var mockPackages = []string{
 }
 
 // goMocks finds what mocks in a Go test file.
-func goMocks(name string, src []byte) (mockUse, error) {
+func goMocks(name string, src []byte) (Mocks, error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.SkipObjectResolution)
 	if err != nil {
-		return mockUse{}, err
+		return Mocks{}, err
 	}
-	m := &mockLines{fset: fset, mockUse: mockUse{lines: map[int]bool{}}, packages: map[string]bool{}, types: map[string]bool{}}
+	m := &mockLines{fset: fset, Mocks: Mocks{Lines: map[int]bool{}}, packages: map[string]bool{}, types: map[string]bool{}}
 	m.find(file)
-	return m.mockUse, nil
+	return m.Mocks, nil
 }
 
 type mockLines struct {
-	mockUse
+	Mocks
 	fset     *token.FileSet
 	packages map[string]bool // local names of mocking libraries
 	testify  bool            // the file knows testify's mock package
@@ -88,7 +88,7 @@ func (m *mockLines) importOf(spec *ast.ImportSpec) {
 
 // target notes what is mocked at n.
 func (m *mockLines) target(n ast.Node, name string, own bool) {
-	m.targets = append(m.targets, mockTarget{m.fset.Position(n.Pos()).Line, name, own})
+	m.Targets = append(m.Targets, Mock{m.fset.Position(n.Pos()).Line, name, own})
 }
 
 var version = lazyregexp.New(`^v[0-9]+$`)
@@ -224,6 +224,6 @@ func (m *mockLines) constructs(id *ast.Ident) bool {
 // mark counts every line from the node's first to its last.
 func (m *mockLines) mark(n ast.Node) {
 	for line := m.fset.Position(n.Pos()).Line; line <= m.fset.Position(n.End()-1).Line; line++ {
-		m.lines[line] = true
+		m.Lines[line] = true
 	}
 }

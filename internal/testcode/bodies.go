@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"maps"
@@ -35,8 +35,8 @@ type bodies struct {
 }
 
 // count walks over the tokens from first up to, and without, end.
-func (b *bodies) count(first, end int) *testFunc {
-	fn := &testFunc{}
+func (b *bodies) count(first, end int) *Func {
+	fn := &Func{}
 	if first >= end || first >= len(b.f.Code) {
 		return fn
 	}
@@ -49,24 +49,24 @@ func (b *bodies) count(first, end int) *testFunc {
 		}
 	}
 	b.walk(first, end, 0, fn)
-	fn.text = joinTokens(b.f.Code[first:end], " ")
+	fn.Text = joinTokens(b.f.Code[first:end], " ")
 	return fn
 }
 
 // readHelpers counts the functions of a file, so that a call of one that asserts is an assertion.
-func (t *testFile) readHelpers(b *bodies, functions map[string][2]int, isTest bool) {
+func (t *File) readHelpers(b *bodies, functions map[string][2]int, isTest bool) {
 	throws := b.throws
 	b.throws = false
 	for range 2 { // a helper may call a helper
 		for _, name := range slices.Sorted(maps.Keys(functions)) {
 			body := functions[name]
 			fn := b.count(body[0], body[1])
-			fn.line, fn.end = b.lines(body[0], body[1])
-			b.helpers[name] = fn.hard > 0
+			fn.Line, fn.End = b.lines(body[0], body[1])
+			b.helpers[name] = fn.Hard > 0
 			if isTest {
-				t.helpers[name] = fn
+				t.Helpers[name] = fn
 			}
-			t.declared[name] = true
+			t.Declared[name] = true
 		}
 	}
 	b.throws = throws
@@ -85,16 +85,16 @@ func (b *bodies) isDead(i int) bool { return b.dead[i-b.first] }
 
 // walk counts into fn, and gives the number of assertions that it met, dead ones too. depth is how many braces, or in
 // Python how deep a line, the tokens stand below the function's own statements.
-func (b *bodies) walk(first, end, depth int, fn *testFunc) int {
+func (b *bodies) walk(first, end, depth int, fn *Func) int {
 	code, met := b.f.Code, 0
 	one := func(i int, w weight) {
 		switch {
 		case w == soft && !b.isDead(i):
-			fn.soft++
+			fn.Soft++
 		case w == hard && b.isDead(i):
-			fn.dead++
+			fn.Dead++
 		case w == hard:
-			fn.hard++
+			fn.Hard++
 		}
 		if w == hard {
 			met++
@@ -110,8 +110,8 @@ func (b *bodies) walk(first, end, depth int, fn *testFunc) int {
 			w, skip := b.onLine(b, i)
 			one(i, w)
 			if skip {
-				fn.skips = append(fn.skips, t.Line)
-				fn.always = fn.always || depth == 0 && !b.isDead(i)
+				fn.Skips = append(fn.Skips, t.Line)
+				fn.Always = fn.Always || depth == 0 && !b.isDead(i)
 			}
 		}
 		switch {
@@ -128,7 +128,7 @@ func (b *bodies) walk(first, end, depth int, fn *testFunc) int {
 			}
 			n := b.walk(i+1, open, depth, fn) + b.walk(open, b.blockEnd(open, i), depth, fn)
 			if n > 0 {
-				fn.loops++
+				fn.Loops++
 			}
 			met += n
 			i = b.blockEnd(open, i) - 1
@@ -136,7 +136,7 @@ func (b *bodies) walk(first, end, depth int, fn *testFunc) int {
 		case (t.Is("forEach") || t.Is("each")) && i+1 < end && code[i+1].Is("(") && code[i+1].Pair > 0 && code[i+1].Pair < end:
 			n := b.walk(i+2, code[i+1].Pair, depth, fn)
 			if n > 0 {
-				fn.loops++
+				fn.Loops++
 			}
 			met += n
 			i = code[i+1].Pair
@@ -147,8 +147,8 @@ func (b *bodies) walk(first, end, depth int, fn *testFunc) int {
 			continue
 		}
 		if b.skips(&c) {
-			fn.skips = append(fn.skips, t.Line)
-			fn.always = fn.always || depth == 0 && !b.isDead(i)
+			fn.Skips = append(fn.Skips, t.Line)
+			fn.Always = fn.Always || depth == 0 && !b.isDead(i)
 		}
 		switch w := b.weigh(&c); w {
 		case hard, vacuous:

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"strings"
@@ -25,8 +25,8 @@ var (
 //   - calls of what a mocking library exports, decorators among them, and of pytest's fixtures for mocks,
 //   - monkeypatch.setattr and delattr,
 //   - in a file that knows a mocking library: x.return_value = ..., x.side_effect = ..., what asks a mock for its calls.
-func pythonMocks(f *source.File) mockUse {
-	use := mockUse{lines: map[int]bool{}}
+func pythonMocks(f *source.File) Mocks {
+	use := Mocks{Lines: map[int]bool{}}
 	imports := pyImports(f)
 	knows := false
 	for _, name := range imports {
@@ -90,7 +90,7 @@ func pyMocks(f *source.File, c *chain, imports map[string]string, knows bool) bo
 }
 
 // pyTarget notes what the first argument of a call names: a dotted name in a string, or something imported.
-func (u *mockUse) pyTarget(f *source.File, l link, imports map[string]string) {
+func (u *Mocks) pyTarget(f *source.File, l link, imports map[string]string) {
 	at := l.args + 1
 	name, ok := literal(f, at)
 	if !ok && at < len(f.Code) && f.Code[at].Kind == source.Word {
@@ -99,7 +99,7 @@ func (u *mockUse) pyTarget(f *source.File, l link, imports map[string]string) {
 	if !strings.Contains(name, ".") {
 		return
 	}
-	u.targets = append(u.targets, mockTarget{f.Code[l.at].Line, name, pyOwn(name)})
+	u.Targets = append(u.Targets, Mock{f.Code[l.at].Line, name, pyOwn(name)})
 }
 
 // pyOwn reports whether a dotted name leads to the project's own code: not to the standard library or a package that is

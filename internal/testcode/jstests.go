@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"slices"
@@ -20,18 +20,18 @@ var (
 )
 
 // readJavaScript reads tests of jest, vitest, mocha, node:test, ava, playwright and their like.
-func (t *testFile) readJavaScript(f *source.File, isTest bool) {
+func (t *File) readJavaScript(f *source.File, isTest bool) {
 	b := &bodies{f: f, helpers: map[string]bool{}}
 	b.weigh, b.skips = b.weighJS, b.skipsJS
 	t.readHelpers(b, jsFunctions(f), isTest)
-	r := &jsReader{testFile: t, bodies: b, takes: isTest}
+	r := &jsReader{File: t, bodies: b, takes: isTest}
 	r.group(0, len(f.Code), "", nil, 0)
 	if !isTest {
 		return
 	}
 	chains(f, func(c *chain) bool {
 		if c.head() == "process" && len(c.links) == 2 && c.links[1].name == "exit" && c.links[1].called || c.head() == "Deno" && len(c.links) == 2 && c.links[1].name == "exit" {
-			t.marks = append(t.marks, mark{"tests-not-run", f.Code[c.from].Line, c.head() + ".exit ends the tests that follow"})
+			t.Marks = append(t.Marks, Mark{"tests-not-run", f.Code[c.from].Line, c.head() + ".exit ends the tests that follow"})
 		}
 		return false
 	})
@@ -95,7 +95,7 @@ func jsBody(f *source.File, i, end int) ([2]int, bool) {
 }
 
 type jsReader struct {
-	*testFile
+	*File
 	bodies *bodies
 	takes  bool // a runner takes this file
 }
@@ -126,7 +126,7 @@ func (r *jsReader) group(first, end int, path string, skips []int, depth int) {
 			own = append(own, line)
 		}
 		if only && r.takes {
-			r.marks = append(r.marks, mark{"test-focused", line, "only " + name + " runs of this file"})
+			r.Marks = append(r.Marks, Mark{"test-focused", line, "only " + name + " runs of this file"})
 		}
 		body, hasBody := [2]int{}, false
 		for at := comma + 1; at < closing && !hasBody; at = argumentEnd(f, at, closing) + 1 {
@@ -153,11 +153,11 @@ func (r *jsReader) group(first, end int, path string, skips []int, depth int) {
 func (r *jsReader) test(name string, c *chain, skips []int, body [2]int, hasBody, hasArguments bool) {
 	f := r.bodies.f
 	name = r.unique(name)
-	r.declared[name] = true
+	r.Declared[name] = true
 	if !r.takes {
 		return
 	}
-	fn := &testFunc{free: true, text: joinTokens(f.Code[c.from:c.to+1], " ")}
+	fn := &Func{Free: true, Text: joinTokens(f.Code[c.from:c.to+1], " ")}
 	if hasBody {
 		r.bodies.params = map[string]bool{}
 		for n := body[0] - 1; n > c.from && n > body[0]-12; n-- {
@@ -172,18 +172,18 @@ func (r *jsReader) test(name string, c *chain, skips []int, body [2]int, hasBody
 		fn = r.bodies.count(body[0], body[1])
 		r.bodies.params = nil
 	}
-	fn.line, fn.end = f.Code[c.from].Line, f.Code[c.to].Last
+	fn.Line, fn.End = f.Code[c.from].Line, f.Code[c.to].Last
 	for _, l := range c.links {
 		if l.name == "each" || l.name == "for" {
-			fn.loops++
+			fn.Loops++
 		}
 	}
-	fn.skips = append(fn.skips, skips...)
-	fn.always = fn.always || len(skips) > 0 && !jsConditional(c)
+	fn.Skips = append(fn.Skips, skips...)
+	fn.Always = fn.Always || len(skips) > 0 && !jsConditional(c)
 	if !hasArguments { // it("will be written")
-		fn.skips, fn.always = append(fn.skips, fn.line), true
+		fn.Skips, fn.Always = append(fn.Skips, fn.Line), true
 	}
-	r.tests[name] = fn
+	r.Tests[name] = fn
 }
 
 // jsDeclares reports whether a chain declares a group of tests, or a test.

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"path"
@@ -36,18 +36,18 @@ var outside = func() map[string]bool {
 }()
 
 // crosses says what a target is that should not be mocked, or gives "".
-func (t mockTarget) crosses() string {
+func (t Mock) crosses() string {
 	for _, r := range realThings {
 		for name := range strings.FieldsSeq(r.names) {
-			if rest, ok := strings.CutPrefix(t.name, name); ok && (rest == "" || rest[0] == '/' || rest[0] == '.') {
+			if rest, ok := strings.CutPrefix(t.Name, name); ok && (rest == "" || rest[0] == '/' || rest[0] == '.') {
 				return r.what
 			}
 		}
 	}
-	if !t.own {
+	if !t.Own {
 		return ""
 	}
-	words := wordsOf(lastPart(t.name))
+	words := wordsOf(lastPart(t.Name))
 	joined := " " + strings.Join(words, "") + " "
 	for _, w := range words {
 		if outside[w] {

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"bytes"
@@ -17,19 +17,19 @@ import (
 
 // goFile is one version of a Go source file as the counter walks over it.
 type goFile struct {
-	*testFile
+	*File
 	file *ast.File
 	fset *token.FileSet
 }
 
 // readGoTests parses a version of a file.
-func readGoTests(t *testFile, src []byte) error {
-	g := &goFile{testFile: t, fset: token.NewFileSet()}
+func readGoTests(t *File, src []byte) error {
+	g := &goFile{File: t, fset: token.NewFileSet()}
 	var err error
-	if g.file, err = parser.ParseFile(g.fset, t.path, src, parser.ParseComments|parser.SkipObjectResolution); err != nil {
+	if g.file, err = parser.ParseFile(g.fset, t.Path, src, parser.ParseComments|parser.SkipObjectResolution); err != nil {
 		return err
 	}
-	runs := compiled(t.path, src) && strings.HasSuffix(t.path, "_test.go")
+	runs := compiled(t.Path, src) && strings.HasSuffix(t.Path, "_test.go")
 	for _, d := range g.file.Decls {
 		f, ok := d.(*ast.FuncDecl)
 		if !ok {
@@ -39,19 +39,19 @@ func readGoTests(t *testFile, src []byte) error {
 		if r := receiver(f); r != "" {
 			key = r + "." + key
 		}
-		t.declared[key] = true
+		t.Declared[key] = true
 		switch {
 		case f.Body == nil || !runs:
 		case f.Recv == nil && key == "TestMain" && paramOf(f.Type, "M") != "":
 			g.main(f)
 		case isTest(f):
-			t.tests[key] = g.count(f)
+			t.Tests[key] = g.count(f)
 		case f.Recv == nil && isExample(f):
 			if n := g.outputs(f); n > 0 {
-				t.tests[key] = &testFunc{line: g.line(f), end: g.endLine(f), hard: n, text: g.text(f)}
+				t.Tests[key] = &Func{Line: g.line(f), End: g.endLine(f), Hard: n, Text: g.text(f)}
 			}
 		case len(params(f.Type)) > 0:
-			t.helpers[key] = g.count(f)
+			t.Helpers[key] = g.count(f)
 		}
 	}
 	return nil
@@ -82,9 +82,9 @@ func (g *goFile) main(f *ast.FuncDecl) {
 	})
 	switch {
 	case !runs:
-		g.broken = append(g.broken, mark{"tests-not-run", g.line(f), fmt.Sprintf("TestMain does not call %s.Run: no test of the package runs", m)})
+		g.Broken = append(g.Broken, Mark{"tests-not-run", g.line(f), fmt.Sprintf("TestMain does not call %s.Run: no test of the package runs", m)})
 	case exits > 0:
-		g.broken = append(g.broken, mark{"tests-not-run", exits, "TestMain ends with os.Exit(0), whatever the tests gave"})
+		g.Broken = append(g.Broken, Mark{"tests-not-run", exits, "TestMain ends with os.Exit(0), whatever the tests gave"})
 	}
 }
 

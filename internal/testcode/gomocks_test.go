@@ -1,14 +1,13 @@
-package gate
+package testcode
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 )
 
-// TestMockLines marks the lines that must count with M at their end.
+// TestGoMocks marks the lines that must count with M at their end.
 func TestGoMocks(t *testing.T) {
 	for name, src := range map[string]string{
 		"gomock": `import "go.uber.org/mock/gomock"
@@ -118,78 +117,8 @@ var cases = []func(*MockStore){
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if got := slices.Sorted(maps.Keys(use.lines)); !slices.Equal(got, want) {
+		if got := slices.Sorted(maps.Keys(use.Lines)); !slices.Equal(got, want) {
 			t.Errorf("%s: lines %d mock, want %d", name, got, want)
 		}
 	}
-}
-
-func mockFindings(name string, src []byte, most int) []Finding {
-	f := readMocks(name, src, false)
-	return f.density(most)
-}
-
-// mocked is a file of 100 lines of which n mock.
-func mocked(n int, comment string) []byte {
-	var b strings.Builder
-	fmt.Fprintf(&b, "package a\nfunc TestA(t *testing.T) {\n%s\n", comment)
-	for range n {
-		b.WriteString("\tm.EXPECT().Get()\n")
-	}
-	for range 100 - n - 4 {
-		b.WriteString("\trun()\n")
-	}
-	b.WriteString("}\n")
-	return []byte(b.String())
-}
-
-// TestMockDensity holds the mock parts of cases G12 and G15.
-func TestMockDensity(t *testing.T) {
-	for name, c := range map[string]struct {
-		n       int
-		comment string
-		pass    bool
-	}{
-		"none":                         {0, "", true},
-		"exactly 30 %":                 {30, "", true},
-		"31 %":                         {31, "", false},
-		"justified":                    {31, "// @mock-justified: the paid API", true},
-		"10 characters":                {31, "// @mock-justified: 1234567890", true},
-		"9 characters":                 {31, "// @mock-justified: 123456789 ", false},
-		"10 characters, not bytes":     {31, "// @mock-justified: éééééééééé", true},
-		"9 characters, 27 bytes":       {31, "// @mock-justified: 日本語日本語日本語", false},
-		"in a block":                   {31, "/* @mock-justified: the paid API */", true},
-		"9 characters in a block":      {31, "/* @mock-justified: 123456789 */", false},
-		"no reason":                    {31, "// @mock-justified:", false},
-		"the reason is on a next line": {31, "// @mock-justified:\n// the paid API", false},
-		"in a string":                  {31, "\t_ = `// @mock-justified: the paid API`", false},
-		"another word":                 {31, "// mock-justified: the paid API", false},
-	} {
-		got := mockFindings("a_test.go", mocked(c.n, c.comment), 30)
-		if (len(got) == 0) != c.pass {
-			t.Errorf("%s: %v", name, got)
-		}
-		if len(got) > 0 && (got[0].Path != "a_test.go" || got[0].Line != 4 && got[0].Line != 5 || got[0].Rule != "mock-density" || !strings.Contains(got[0].Message, "@mock-justified:")) {
-			t.Errorf("%s: %+v", name, got[0])
-		}
-	}
-	if got := mockFindings("a_test.go", mocked(1, ""), 0); len(got) != 1 || !strings.Contains(got[0].Message, "1 of 100 lines mock (1.00 %, at most 0 %)") {
-		t.Errorf("density 0: %v", got)
-	}
-	if got := mockFindings("a_test.go", []byte("package a\nvar x = mocks.New("), 100); len(got) != 1 || got[0].Rule != "does-not-parse" || got[0].Line != 2 {
-		t.Errorf("a file that is not Go: %v", got)
-	}
-	if got := mockFindings("a_test.go", nil, 30); len(got) != 1 {
-		t.Errorf("an empty file: %v", got)
-	}
-}
-
-func FuzzMocks(f *testing.F) {
-	f.Add(mocked(31, "// @mock-justified: 123456789 "))
-	f.Add([]byte("package a\nvar _ = a.On(\"x\").b[c](d).EXPECT()"))
-	f.Fuzz(func(t *testing.T, src []byte) {
-		if got := mockFindings("a_test.go", src, 100); len(got) > 0 && got[0].Rule != "does-not-parse" {
-			t.Errorf("more than all lines mock: %v", got)
-		}
-	})
 }

@@ -1,4 +1,7 @@
-package gate
+// Package testcode reads test code as far as syntax tells: which tests stand in a source file, how much each asserts and
+// whether it is skipped, what keeps a checker quiet, and what is mocked. It judges nothing. Go is read by go/parser;
+// JavaScript, TypeScript, Python, Rust and Java by the words and brackets of package source.
+package testcode
 
 import (
 	"fmt"
@@ -9,49 +12,52 @@ import (
 	"ralph-loop/internal/source"
 )
 
-// testFile is what the integrity and trace layers know of one version of a source file.
-type testFile struct {
-	path     string
-	language source.Language
-	tests    map[string]*testFunc // by name, with those of the groups around: Type.Name, "group > name"; empty if no runner takes the file
-	helpers  map[string]*testFunc // other functions that can fail the tests that call them
-	declared map[string]bool      // every function that stands there, test or not
-	marks    []mark               // each to be judged only if it is new
-	broken   []mark               // and these always
-	named    map[string]int       // how many tests have a name
+// File is one version of a source file, read for its tests.
+type File struct {
+	Path     string
+	Language source.Language
+	Tests    map[string]*Func // by name, with those of the groups around: Type.Name, "group > name"; empty if no runner takes the file
+	Helpers  map[string]*Func // other functions that can fail the tests that call them
+	Declared map[string]bool  // every function that stands there, test or not
+	Marks    []Mark           // each to be judged only if it is new
+	Broken   []Mark           // and these always
+	named    map[string]int   // how many tests have a name
 }
 
-// testFunc is a test, counted.
-type testFunc struct {
-	line, end int
-	hard      int // assertions: t.Error, require.Equal, expect(x).toBe(y), assert x == y, ...
-	soft      int // calls that may fail the test too: of functions that are given t, unwrap, getByText
-	dead      int // assertions that cannot be reached: behind a return, under "if false"
-	loops     int // loops with an assertion inside: the form of a table
-	skips     []int
-	always    bool // it is skipped under no condition, or is to fail
-	subs      []string
-	free      bool   // needs no assertion that is seen: a fuzz test, a method that may belong to no suite, a test whose body is elsewhere
-	text      string // the body without comments
+// Func is a test, or a helper of tests, counted.
+type Func struct {
+	Line, End int      // of its declaration or call, both from 1
+	Hard      int      // assertions: t.Error, require.Equal, expect(x).toBe(y), assert x == y, ...
+	Soft      int      // calls that may fail the test too: of functions that are given t, unwrap, getByText
+	Dead      int      // assertions that cannot be reached: behind a return, under "if false"
+	Loops     int      // loops with an assertion inside: the form of a table
+	Skips     []int    // lines of what skips it
+	Always    bool     // it is skipped under no condition, or is to fail
+	Subs      []string // its named subtests
+	Free      bool     // needs no assertion that is seen: a fuzz test, a method that may belong to no suite, a test whose body is elsewhere
+	Text      string   // the body without comments
 }
 
-// mark is a place in a file with the rule that it may break.
-type mark struct {
-	rule string
-	line int
-	text string
+// Mark is a place in a file with the rule that it may break.
+type Mark struct {
+	Rule string
+	Line int
+	Text string
 }
 
-var runners = map[source.Language]string{source.Go: "go test", source.JavaScript: "the test runner", source.Python: "pytest", source.Rust: "cargo test", source.Java: "JUnit"}
+// Runner is the program that usually runs a language's tests, as a person calls it.
+func Runner(l source.Language) string {
+	return map[source.Language]string{source.Go: "go test", source.JavaScript: "the test runner", source.Python: "pytest", source.Rust: "cargo test", source.Java: "JUnit"}[l]
+}
 
-// readTests reads a version of a source file. It gives nil for a version that does not exist or is in no known
+// Read reads a version of a source file. It gives nil for a version that does not exist or is in no known
 // language, and an error for Go that does not parse.
-func readTests(name string, src []byte, class *diffstat.Classifier) (*testFile, error) {
+func Read(name string, src []byte, class *diffstat.Classifier) (*File, error) {
 	if src == nil || source.LanguageOf(name) == source.Unknown {
 		return nil, nil
 	}
 	f := source.Scan(name, src)
-	t := &testFile{path: name, language: f.Language, tests: map[string]*testFunc{}, helpers: map[string]*testFunc{}, declared: map[string]bool{}, named: map[string]int{}}
+	t := &File{Path: name, Language: f.Language, Tests: map[string]*Func{}, Helpers: map[string]*Func{}, Declared: map[string]bool{}, named: map[string]int{}}
 	t.suppressions(f)
 	byName, _ := class.ByName(name)
 	isTest := byName == diffstat.Test
@@ -87,9 +93,9 @@ var quieting = map[source.Language]*lazyregexp.Regexp{
 }
 
 // suppressions marks what keeps checkers quiet.
-func (t *testFile) suppressions(f *source.File) {
+func (t *File) suppressions(f *source.File) {
 	add := func(line int, text string) {
-		t.marks = append(t.marks, mark{"suppression", line, strings.Join(strings.Fields(text), " ")})
+		t.Marks = append(t.Marks, Mark{"suppression", line, strings.Join(strings.Fields(text), " ")})
 	}
 	for _, c := range f.Comments {
 		if suppressing[f.Language].MatchString(c.Text) {
@@ -143,7 +149,7 @@ func joinTokens(tokens []source.Token, sep string) string {
 }
 
 // unique gives a name that the file does not have yet: a second test of that name is another one.
-func (t *testFile) unique(name string) string {
+func (t *File) unique(name string) string {
 	t.named[name]++
 	if n := t.named[name]; n > 1 {
 		return fmt.Sprintf("%s #%d", name, n)

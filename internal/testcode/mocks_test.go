@@ -1,8 +1,9 @@
-package gate
+package testcode
 
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -208,18 +209,20 @@ func TestA(t *testing.T) {
 				want = append(want, i+1)
 			}
 		}
-		f := readMocks(c.file, []byte(c.src), false)
-		got := slices.Sorted(maps.Keys(f.lines))
+		f, err := ReadMocks(c.file, []byte(c.src), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.Sorted(maps.Keys(f.Lines))
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: lines %d mock, want %d", c.name, got, want)
 		}
 		var crossing []string
-		for _, b := range f.boundary() {
-			if b.Line == 0 || b.Path != c.file {
+		for _, b := range f.Crossings() {
+			if b.Line == 0 {
 				t.Errorf("%s: %+v tells no place", c.name, b)
 			}
-			text := strings.TrimPrefix(strings.TrimSuffix(b.Message, ": run the real one"), "mocks ")
-			crossing = append(crossing, text)
+			crossing = append(crossing, fmt.Sprintf("%q, %s", path.Clean(b.Name), b.What))
 		}
 		if got := strings.Join(crossing, "; "); got != c.crosses {
 			t.Errorf("%s: crossing\n%s, want\n%s", c.name, got, c.crosses)
@@ -227,39 +230,11 @@ func TestA(t *testing.T) {
 	}
 }
 
-// TestDensityOfOtherLanguages holds case G12's and G15's mock parts.
-func TestDensityOfOtherLanguages(t *testing.T) {
-	for _, c := range []struct{ file, mock, other, comment string }{
-		{"a.test.js", "jest.fn();", "run();", "// "},
-		{"test_a.py", "monkeypatch.setattr(a, 'b')", "run()", "# "},
-		{"ATest.java", "Mockito.reset(a);", "run();", "/* "},
-		{"tests/a.rs", "MockA::new();", "run();", "// "},
-	} {
-		file := func(n int, reason string) []byte {
-			lines := slices.Repeat([]string{c.mock}, n)
-			lines = append(lines, slices.Repeat([]string{c.other}, 99-n)...)
-			return []byte(c.comment + reason + map[bool]string{true: " */"}[c.comment == "/* "] + "\n" + strings.Join(lines, "\n"))
-		}
-		for _, d := range []struct {
-			n      int
-			reason string
-			pass   bool
-		}{{30, "", true}, {31, "", false}, {31, "@mock-justified: 1234567890", true}, {31, "@mock-justified: 123456789", false}, {31, "mock-justified: the paid API", false}} {
-			f := readMocks(c.file, file(d.n, d.reason), false)
-			if got := f.density(30); (len(got) == 0) != d.pass {
-				t.Errorf("%s, %d lines, %q: %v", c.file, d.n, d.reason, got)
-			} else if len(got) > 0 && (got[0].Line != 2 || !strings.Contains(got[0].Message, "31 of 100 lines mock (31.00 %, at most 30 %)")) {
-				t.Errorf("%s: %+v", c.file, got[0])
-			}
-		}
-	}
-}
-
 // TestInsideRust: of a source file with tests inside, only those lines count.
 func TestInsideRust(t *testing.T) {
 	src := "#[automock]\ntrait A {}\nfn f() { MockA::new(); }\n#[cfg(test)]\nmod tests {\n  fn t() {\n    MockA::new();\n  }\n}\n"
-	f := readMocks("src/a.rs", []byte(src), true)
-	if got := fmt.Sprint(f.total, slices.Collect(maps.Keys(f.lines)), len(f.targets)); got != "6 [7] 1" {
+	f, _ := ReadMocks("src/a.rs", []byte(src), true) // only Go's can fail
+	if got := fmt.Sprint(f.Total, slices.Collect(maps.Keys(f.Lines)), len(f.Targets)); got != "6 [7] 1" {
 		t.Errorf("%s", got)
 	}
 }
@@ -278,10 +253,10 @@ func FuzzMocksOfOtherLanguages(f *testing.F) {
 	}
 	names := []string{"a.test.tsx", "test_a.py", "ATest.java", "tests/a.rs"}
 	f.Fuzz(func(t *testing.T, lang uint8, src string) {
-		got := readMocks(names[int(lang)%len(names)], []byte(src), false)
-		if len(got.lines) > got.total {
-			t.Errorf("%d of %d lines mock", len(got.lines), got.total)
+		got, _ := ReadMocks(names[int(lang)%len(names)], []byte(src), false)
+		if len(got.Lines) > got.Total {
+			t.Errorf("%d of %d lines mock", len(got.Lines), got.Total)
 		}
-		got.boundary()
+		got.Crossings()
 	})
 }

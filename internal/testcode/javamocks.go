@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"slices"
@@ -24,8 +24,8 @@ var (
 // javaMocks finds what mocks in a file of Mockito, EasyMock, WireMock and their like: calls of what they export,
 // statically imported or by a class's name, constructors of theirs, annotations with the field or parameter behind.
 // MockMvc and its like run the real code, and do not count.
-func javaMocks(f *source.File) mockUse {
-	use := mockUse{lines: map[int]bool{}}
+func javaMocks(f *source.File) Mocks {
+	use := Mocks{Lines: map[int]bool{}}
 	imports, wildcards := javaImports(f)
 	mocking := func(name string) bool {
 		full, ok := imports[name]
@@ -75,7 +75,7 @@ func javaMocks(f *source.File) mockUse {
 		use.mark(f, from, c.to)
 		for _, l := range c.links {
 			if l.called && (l.name == "mock" || l.name == "spy" || l.name == "mockStatic" || l.name == "createMock") && l.args+1 < len(f.Code) && f.Code[l.args+1].Kind == source.Word {
-				use.targets = append(use.targets, mockTarget{f.Code[l.at].Line, f.Code[l.args+1].Text, javaOwn(imports, f.Code[l.args+1].Text)})
+				use.Targets = append(use.Targets, Mock{f.Code[l.at].Line, f.Code[l.args+1].Text, javaOwn(imports, f.Code[l.args+1].Text)})
 			}
 		}
 		return true
@@ -93,7 +93,7 @@ func isJavaMock(full string) bool {
 }
 
 // javaField gives the end of the field or parameter behind an annotation, and notes its type.
-func (u *mockUse) javaField(f *source.File, at int, imports map[string]string) int {
+func (u *Mocks) javaField(f *source.File, at int, imports map[string]string) int {
 	for n := at + 1; n < min(at+30, len(f.Code)); n++ {
 		switch t := f.Code[n]; {
 		case t.Is(";"):
@@ -101,7 +101,7 @@ func (u *mockUse) javaField(f *source.File, at int, imports map[string]string) i
 		case t.Is(",") || t.Is(")"):
 			return n - 1
 		case t.Kind == source.Word && n+1 < len(f.Code) && (f.Code[n+1].Kind == source.Word || f.Code[n+1].Is("<")) && t.Text[0] >= 'A' && t.Text[0] <= 'Z' && !f.Code[n-1].Is("@"):
-			u.targets = append(u.targets, mockTarget{t.Line, t.Text, javaOwn(imports, t.Text)})
+			u.Targets = append(u.Targets, Mock{t.Line, t.Text, javaOwn(imports, t.Text)})
 		case t.Is("("):
 			if t.Pair < 0 {
 				return n

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"strings"
@@ -19,7 +19,7 @@ var (
 )
 
 // readJava reads methods that annotations, or JUnit 3's names, make tests.
-func (t *testFile) readJava(f *source.File, isTest bool) {
+func (t *File) readJava(f *source.File, isTest bool) {
 	b := &bodies{f: f, helpers: map[string]bool{}}
 	b.weigh = b.weighJava
 	b.skips = func(c *chain) bool {
@@ -36,37 +36,37 @@ func (t *testFile) readJava(f *source.File, isTest bool) {
 	b.throws = true
 	javaMethods(f, func(m javaMethod) {
 		key := strings.TrimPrefix(m.class+"."+m.name, ".")
-		t.declared[key] = true
+		t.Declared[key] = true
 		if !isTest || !m.isTest() {
 			return
 		}
 		fn := b.count(m.body[0], m.body[1])
-		fn.line = m.line
-		_, fn.end = b.lines(m.body[0], m.body[1]+1)
+		fn.Line = m.line
+		_, fn.End = b.lines(m.body[0], m.body[1]+1)
 		for _, a := range m.annotations {
 			text := a.name + a.args
 			switch {
 			case javaNever[a.name], a.name == "Test" && strings.Contains(a.args, "enabled=false"):
-				fn.skips, fn.always = append(fn.skips, a.line), true
+				fn.Skips, fn.Always = append(fn.Skips, a.line), true
 			case javaSometimes.MatchString(a.name):
-				fn.skips = append(fn.skips, a.line)
+				fn.Skips = append(fn.Skips, a.line)
 			case strings.Contains(text, "expected=") || strings.Contains(text, "expectedExceptions="):
-				fn.hard++
+				fn.Hard++
 			}
 			if javaTables[a.name] {
-				fn.loops++
+				fn.Loops++
 			}
 		}
 		for _, a := range m.outer {
 			if javaNever[a.name] {
-				fn.skips, fn.always = append(fn.skips, a.line), true
+				fn.Skips, fn.Always = append(fn.Skips, a.line), true
 			}
 		}
-		t.tests[t.unique(key)] = fn
+		t.Tests[t.unique(key)] = fn
 	})
 	for i, tok := range f.Code {
 		if isTest && tok.Is("exit") && i > 1 && f.Code[i-1].Is(".") && f.Code[i-2].Is("System") {
-			t.marks = append(t.marks, mark{"tests-not-run", tok.Line, "System.exit ends the tests that follow"})
+			t.Marks = append(t.Marks, Mark{"tests-not-run", tok.Line, "System.exit ends the tests that follow"})
 		}
 	}
 }

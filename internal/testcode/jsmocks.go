@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"strings"
@@ -37,8 +37,8 @@ func setOf(words string) map[string]bool {
 //
 //   - calls on jest, vi, sinon, node:test's mock, and on what mocking libraries export, fake clocks aside,
 //   - chains with a method that only mocks have (mockReturnValue, ...), and assertions on mocks (toHaveBeenCalled, ...).
-func javaScriptMocks(f *source.File) mockUse {
-	use := mockUse{lines: map[int]bool{}}
+func javaScriptMocks(f *source.File) Mocks {
+	use := Mocks{Lines: map[int]bool{}}
 	imports := jsImports(f)
 	chains(f, func(c *chain) bool {
 		if !jsMocks(c, imports) {
@@ -88,26 +88,26 @@ func hasState(c *chain) bool {
 }
 
 // mark counts the lines of the tokens from first to last.
-func (u *mockUse) mark(f *source.File, first, last int) {
+func (u *Mocks) mark(f *source.File, first, last int) {
 	for line := f.Code[first].Line; line <= f.Code[last].Last; line++ {
-		u.lines[line] = true
+		u.Lines[line] = true
 	}
 }
 
 // jsTarget notes what the first argument of a call names: a module, or what was imported from one.
-func (u *mockUse) jsTarget(f *source.File, l link, imports map[string]jsImport) {
+func (u *Mocks) jsTarget(f *source.File, l link, imports map[string]jsImport) {
 	at := l.args + 1
 	if at+2 < len(f.Code) && f.Code[at].Is("import") { // vi.mock(import("./x"))
 		at += 2
 	}
 	line := f.Code[l.at].Line
 	if module, ok := literal(f, at); ok {
-		u.targets = append(u.targets, mockTarget{line, module, isOwnModule(module)})
+		u.Targets = append(u.Targets, Mock{line, module, isOwnModule(module)})
 		return
 	}
 	if at < len(f.Code) && f.Code[at].Kind == source.Word {
 		if from := imports[f.Code[at].Text]; from.module != "" {
-			u.targets = append(u.targets, mockTarget{line, from.module, isOwnModule(from.module)})
+			u.Targets = append(u.Targets, Mock{line, from.module, isOwnModule(from.module)})
 		}
 	}
 }

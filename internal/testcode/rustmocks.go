@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"strings"
@@ -17,8 +17,8 @@ var (
 
 // rustMocks finds what mocks in a file of mockall and its like: MockX::new(), chains with expect_x(), mock! blocks,
 // #[automock] and #[double], calls of the crates themselves and of mockito's servers.
-func rustMocks(f *source.File) mockUse {
-	use := mockUse{lines: map[int]bool{}}
+func rustMocks(f *source.File) Mocks {
+	use := Mocks{Lines: map[int]bool{}}
 	servers := false
 	for i, t := range f.Code {
 		if t.Kind == source.Word && rustMockCrates[t.Text] && (i == 0 || !f.Code[i-1].Is(".")) {
@@ -43,7 +43,7 @@ func rustMocks(f *source.File) mockUse {
 			switch {
 			case rustMockType.MatchString(l.name) && !l.called:
 				mocks = true
-				use.targets = append(use.targets, mockTarget{f.Code[l.at].Line, unmocked(l.name), true})
+				use.Targets = append(use.Targets, Mock{f.Code[l.at].Line, unmocked(l.name), true})
 			case l.called && l.at > c.from && rustExpectation.MatchString(l.name):
 				mocks = true
 			case l.called && l.name == "mock" && l.at > c.from && servers && len(c.links) > 1:
@@ -56,7 +56,7 @@ func rustMocks(f *source.File) mockUse {
 			if f.Code[at].Is("pub") {
 				at++
 			}
-			use.targets = append(use.targets, mockTarget{f.Code[at].Line, strings.TrimSuffix(f.Code[at].Text, "<"), true})
+			use.Targets = append(use.Targets, Mock{f.Code[at].Line, strings.TrimSuffix(f.Code[at].Text, "<"), true})
 		}
 		if mocks {
 			use.mark(f, c.from, c.to)

@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"go/ast"
@@ -12,7 +12,7 @@ import (
 // counter counts the assertions of one function.
 type counter struct {
 	g       *goFile
-	f       *testFunc
+	f       *Func
 	testing []string // names by which a *testing.T goes here
 	suite   string   // the receiver of a suite's method
 	dead    bool     // what is walked over cannot be reached
@@ -21,9 +21,9 @@ type counter struct {
 }
 
 // count walks over a function.
-func (g *goFile) count(f *ast.FuncDecl) *testFunc {
-	c := &counter{g: g, f: &testFunc{line: g.line(f), end: g.endLine(f), text: g.text(f)}, testing: params(f.Type)}
-	c.f.free = named(f.Name.Name, "Fuzz") || f.Recv != nil
+func (g *goFile) count(f *ast.FuncDecl) *Func {
+	c := &counter{g: g, f: &Func{Line: g.line(f), End: g.endLine(f), Text: g.text(f)}, testing: params(f.Type)}
+	c.f.Free = named(f.Name.Name, "Fuzz") || f.Recv != nil
 	if f.Recv != nil && len(f.Recv.List[0].Names) > 0 {
 		c.suite = f.Recv.List[0].Names[0].Name
 	}
@@ -142,7 +142,7 @@ func (c *counter) loop(body *ast.BlockStmt, dead bool, parts ...ast.Node) {
 	before := c.own
 	c.nested(func() { c.under(dead, func() { c.block(body.List) }) })
 	if c.own > before {
-		c.f.loops++
+		c.f.Loops++
 	}
 }
 
@@ -176,18 +176,18 @@ func (c *counter) call(call *ast.CallExpr) {
 	t := slices.Contains(c.testing, base)
 	switch {
 	case c.isSkip(call):
-		c.f.skips = append(c.f.skips, c.g.line(call))
-		c.f.always = c.f.always || c.depth == 0 && !c.dead
+		c.f.Skips = append(c.f.Skips, c.g.line(call))
+		c.f.Always = c.f.Always || c.depth == 0 && !c.dead
 	case t && failing[name]:
 		c.assertion()
 	case t && name == "Run" && len(call.Args) == 2:
 		if lit, ok := call.Args[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
 			if text, err := strconv.Unquote(lit.Value); err == nil {
-				c.f.subs = append(c.f.subs, text)
+				c.f.Subs = append(c.f.Subs, text)
 			}
 		}
 		if _, ok := call.Args[1].(*ast.FuncLit); !ok && !c.dead {
-			c.f.soft++ // the function may fail it
+			c.f.Soft++ // the function may fail it
 		}
 	case base != "" && base == c.suite && suiteMethod.MatchString(name), asserting[base] && name != "New", asserts.MatchString(name):
 		if !c.vacuous(call) {
@@ -199,17 +199,17 @@ func (c *counter) call(call *ast.CallExpr) {
 		if assertsWithT.MatchString(name) {
 			c.assertion()
 		} else if !c.dead && base != "gomock" {
-			c.f.soft++
+			c.f.Soft++
 		}
 	}
 }
 
 func (c *counter) assertion() {
 	if c.dead {
-		c.f.dead++
+		c.f.Dead++
 		return
 	}
-	c.f.hard++
+	c.f.Hard++
 	c.own++
 }
 

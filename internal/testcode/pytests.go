@@ -1,4 +1,4 @@
-package gate
+package testcode
 
 import (
 	"path"
@@ -21,15 +21,15 @@ var (
 )
 
 // readPython reads tests of pytest and unittest: functions called test..., in classes or alone.
-func (t *testFile) readPython(f *source.File, isTest bool) {
-	takes := isTest && glob.Any(pyCollected, path.Base(t.path))
+func (t *File) readPython(f *source.File, isTest bool) {
+	takes := isTest && glob.Any(pyCollected, path.Base(t.Path))
 	b := &bodies{f: f, helpers: map[string]bool{}}
 	b.weigh, b.onLine = b.weighPython, pythonLine
 	b.skips = func(c *chain) bool {
 		last := c.links[len(c.links)-1]
 		return last.called && pySkipping[last.name] && (len(c.links) > 1 && (c.head() == "pytest" || c.head() == "self" || c.head() == "unittest") || last.name == "importorskip")
 	}
-	r := pyReader{testFile: t, bodies: b, takes: takes, outer: map[string][]int{}}
+	r := pyReader{File: t, bodies: b, takes: takes, outer: map[string][]int{}}
 	r.findOuter()
 	helpers := map[string][2]int{}
 	r.each(func(name, _ string, body [2]int, _, _ int) {
@@ -50,15 +50,15 @@ func (t *testFile) readPython(f *source.File, isTest bool) {
 	for i, tok := range f.Code {
 		switch {
 		case tok.First && tok.Is("__test__") && i+2 < len(f.Code) && f.Code[i+2].Is("False"):
-			t.marks = append(t.marks, mark{"tests-not-run", tok.Line, "__test__ = False"})
+			t.Marks = append(t.Marks, Mark{"tests-not-run", tok.Line, "__test__ = False"})
 		case tok.Is("_exit") && i > 1 && f.Code[i-1].Is(".") && f.Code[i-2].Is("os"):
-			t.marks = append(t.marks, mark{"tests-not-run", tok.Line, "os._exit ends the tests that follow"})
+			t.Marks = append(t.Marks, Mark{"tests-not-run", tok.Line, "os._exit ends the tests that follow"})
 		}
 	}
 }
 
 type pyReader struct {
-	*testFile
+	*File
 	bodies *bodies
 	takes  bool
 	outer  map[string][]int // the lines that skip a whole class, by its name, or the whole module, by ""
@@ -125,18 +125,18 @@ func (r *pyReader) test(name, class string, body [2]int, line, from int) {
 		return
 	}
 	key := strings.TrimPrefix(class+"."+name, ".")
-	r.declared[key] = true
+	r.Declared[key] = true
 	if !r.takes {
 		return
 	}
 	r.bodies.throws = true
 	fn := r.bodies.count(body[0], body[1])
-	fn.line = line
-	_, fn.end = r.bodies.lines(body[0], body[1])
+	fn.Line = line
+	_, fn.End = r.bodies.lines(body[0], body[1])
 	code := r.bodies.f.Code
 	for i := from; i < body[0] && i < len(code) && !code[i].Is("def"); i++ {
 		if code[i].Is("parametrize") || code[i].Is("given") {
-			fn.loops++
+			fn.Loops++
 		}
 		r.decorate(fn, i)
 	}
@@ -144,25 +144,25 @@ func (r *pyReader) test(name, class string, body [2]int, line, from int) {
 	if class != "" {
 		outer = slices.Concat(outer, r.outer[class[strings.LastIndexByte(class, '.')+1:]])
 	}
-	fn.skips, fn.always = append(fn.skips, outer...), fn.always || len(outer) > 0
-	r.tests[r.unique(key)] = fn
+	fn.Skips, fn.Always = append(fn.Skips, outer...), fn.Always || len(outer) > 0
+	r.Tests[r.unique(key)] = fn
 }
 
 // decorate takes token i into account, if it is a decorator's name that skips.
-func (r *pyReader) decorate(fn *testFunc, i int) {
+func (r *pyReader) decorate(fn *Func, i int) {
 	code := r.bodies.f.Code
 	always, skips := pyDecorators[code[i].Text]
 	if code[i].Kind != source.Word || !skips || i > 0 && !code[i-1].Is(".") && !code[i-1].Is("@") {
 		return
 	}
-	fn.skips = append(fn.skips, code[i].Line)
-	fn.always = fn.always || always || i+2 < len(code) && code[i+1].Is("(") && code[i+2].Is("True")
+	fn.Skips = append(fn.Skips, code[i].Line)
+	fn.Always = fn.Always || always || i+2 < len(code) && code[i+1].Is("(") && code[i+2].Is("True")
 }
 
 // findOuter finds the lines that skip a whole class or the whole module.
 func (r *pyReader) findOuter() {
 	code := r.bodies.f.Code
-	var decorators testFunc
+	var decorators Func
 	for i := 0; i < len(code); i++ {
 		t := code[i]
 		end := i + 1
@@ -172,18 +172,18 @@ func (r *pyReader) findOuter() {
 		if !t.First {
 			continue
 		}
-		fn := &testFunc{}
+		fn := &Func{}
 		switch {
 		case t.Is("@"):
 			fn = &decorators
 		case t.Is("class") && i+1 < end:
-			r.outer[code[i+1].Text] = append(r.outer[code[i+1].Text], decorators.skips...)
+			r.outer[code[i+1].Text] = append(r.outer[code[i+1].Text], decorators.Skips...)
 		case t.Col > 0 || end < i+3:
 		case t.Is("raise") && strings.Contains(joinTokens(code[i:end], ""), "SkipTest"):
-			fn.skips = []int{t.Line}
+			fn.Skips = []int{t.Line}
 		}
 		if !t.Is("@") {
-			decorators = testFunc{}
+			decorators = Func{}
 		}
 		if t.Is("@") || t.Col == 0 && (t.Is("pytestmark") || t.Is("pytest")) {
 			for n := i + 1; n < end; n++ {
@@ -191,7 +191,7 @@ func (r *pyReader) findOuter() {
 			}
 		}
 		if fn != &decorators {
-			r.outer[""] = append(r.outer[""], fn.skips...)
+			r.outer[""] = append(r.outer[""], fn.Skips...)
 		}
 		i = end - 1
 	}
