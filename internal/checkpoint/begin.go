@@ -177,10 +177,15 @@ func (c *Checkpoint) settleWork(ctx context.Context, when string) error {
 		}
 		cfg.Spec, c.cfg = c.cfg.Spec, cfg
 	}
-	return c.update(ctx, func(p *Progress) error {
+	moved := head != c.p.Baseline
+	err = c.update(ctx, func(p *Progress) error {
 		p.Baseline, p.LastAttempt = head, ended
 		return nil
 	})
+	if err != nil || !moved {
+		return err
+	}
+	return c.writeBaseline(head)
 }
 
 // refuseOtherBranch refuses where another branch than the run's is checked out.
