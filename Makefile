@@ -26,9 +26,9 @@ demo: build ## run the loop on the example project with the recorded agent
 TEST_TOOLS = dash busybox jq $(if $(filter Linux,$(shell uname)),strace)
 
 .PHONY: test
-test: ## run all tests; what they want besides Go and git is installed, or named
+test: ## run all tests, in a home whose git settings hurt; what they want besides Go and git is installed, or named
 	@scripts/tools $(TEST_TOOLS)
-	$(GO) test ./...
+	scripts/hostile-home bin/hostile-home $(GO) test ./...
 
 .PHONY: test-node
 test-node: ## run the tests that need node and npm: the templates for TypeScript and JavaScript, the reader of exports

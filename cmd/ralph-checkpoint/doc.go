@@ -10,6 +10,7 @@
 //	ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ
 //	ralph-checkpoint block [--reason TEXT] REQ
 //	ralph-checkpoint decide [--to REV] REQ skip|manual|retry|stop|rollback
+//	ralph-checkpoint aside
 //	ralph-checkpoint cost [--summary] [--tell] REQ
 //	ralph-checkpoint tell
 //	ralph-checkpoint finish
@@ -41,6 +42,9 @@
 // decide carries out what the user decides about a blocked requirement: skip leaves it out, manual takes the user's own
 // fix through the gate, retry gives three fresh attempts, to a skipped one too, stop ends the run, rollback goes back to
 // the last commit that the gate passed (--to: further back) and ends the run. What is undone is kept under refs/ralph.
+//
+// aside leaves worktree and index as the user had them where a loop ends with a requirement in work: what they hold of it is
+// kept under refs/ralph, and the next start goes on. An attempt that is interrupted does so itself.
 //
 // tell runs the commands that ralph.yaml names below "on" for what happened since the last call: requirements done,
 // blocked, broken tests, the run's end. Each reads one JSON object; one that fails is a warning. pass runs those of
@@ -102,7 +106,7 @@
 //	1      no: an illegal event, a gate that failed, nothing to judge, a requirement over its budget
 //	2      the command line is wrong
 //	3      could not decide
-//	11     attempt: the agent fails at once wherever it is sent
+//	11     attempt: the agent fails at once wherever it is sent; pass: a commit-msg hook refuses the message alone
 //	12     cost: the run is over its budget
 //	13     attempt: the agent is over a limit of its service, for longer than is waited
 //	124    the agent ran out of time and left nothing

@@ -5,7 +5,7 @@
 //	ralph-learn add [--req ID] [--permanent] [--evidence T] TEXT
 //	ralph-learn ingest --req ID [--unproven] [REPORT]
 //	ralph-learn list [--all] [--format text|json]
-//	ralph-learn context [--req ID] [--max-tokens N]
+//	ralph-learn context [--req ID] [--max-tokens N [--beside FILE]...] [--agents FILE]
 //	ralph-learn context --settings
 //	ralph-learn tokens FILE...
 //	ralph-learn promote ID
@@ -13,7 +13,7 @@
 //	ralph-learn agents check
 //	ralph-learn agents append --req ID [--title T] [--stage] [TEXT]
 //	ralph-learn agents archive
-//	ralph-learn agents show [--max-tokens N [--beside FILE]]
+//	ralph-learn agents show [--max-tokens N]
 //
 // A learning is a sentence. It is permanent, told to every later attempt, when it states an architecture decision, a
 // global convention, a module interface, a data structure or a security rule; when two requirements reported it; or
@@ -61,7 +61,8 @@
 //	--all            the history too
 //	--format F       text, or json: one object with a version
 //	--max-tokens N   bound on all that is printed. A token is four ASCII bytes or one other character
-//	--beside FILE    what that file holds is within the bound too
+//	--beside FILE    what that file holds is within the bound too; exit status 1 where such files alone are over it
+//	--agents FILE    write there what of AGENTS.md is within the bound beside all that
 //	--settings       print what ralph.yaml says of prompts, KEY=VALUE a line, for ralph-prompt
 //	--title T        of the section; without it the requirement's title
 //	--stage          put AGENTS.md, as it is then, into the index

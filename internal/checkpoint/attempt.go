@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +97,13 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	}
 	watched, stop := run.WithParent(ctx)
 	defer stop()
-	return c.untilItRan(watched, id, func() (*Attempted, error) {
+	a, err = c.untilItRan(watched, id, func() (*Attempted, error) {
 		return a, c.once(watched, a, id, dir, timeout, command)
 	})
+	if watched.Err() != nil {
+		err = cmp.Or(err, c.PutAside(context.WithoutCancel(watched)))
+	}
+	return a, err
 }
 
 // once dispatches the agent and finds out what it left.

@@ -134,6 +134,12 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
 	}
+	return c.settleWork(ctx, "now")
+}
+
+// settleWork finds out what became of the requirement in work, and cleans the tree. An attempt that has ended is judged
+// when that is said.
+func (c *Checkpoint) settleWork(ctx context.Context, when string) error {
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
 		for _, note := range c.dropLocks(c.store.copy()) {
@@ -151,13 +157,16 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.saySwept(ctx, r, head); err != nil {
+		return err
+	}
 	ended := c.endedAttempt(ctx, r, head)
 	// Somebody may have committed since: the tree to clean to is then that commit's.
 	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID)
 	if err != nil {
 		return err
 	}
-	if err := c.sayInterrupted(ctx, r.ID, ended, ref); err != nil {
+	if err := c.sayInterrupted(ctx, r.ID, ended, ref, when); err != nil {
 		return err
 	}
 	if head != c.p.Baseline {

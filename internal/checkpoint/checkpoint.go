@@ -50,15 +50,14 @@ type Options struct {
 	Say     func(format string, args ...any)
 }
 
-// Open reads the state. A worktree without one is fine; a damaged one is an error.
-func Open(o Options) (*Checkpoint, error) {
+// Open is a checkpoint with the state as it was found; nil is none.
+func Open(o Options, p *Progress) *Checkpoint {
 	c := Blank(o)
-	var err error
-	c.p, err = c.store.Load()
-	return c, err
+	c.p = p
+	return c
 }
 
-// Blank is a checkpoint whose state was not read: for Recover, where it may be damaged.
+// Blank is a checkpoint without a look at the state: for Recover, where it may be damaged.
 func Blank(o Options) *Checkpoint {
 	c := &Checkpoint{repo: o.Repo, cfg: o.Config, graph: o.Graph, specRel: filepath.ToSlash(o.Spec), environ: o.Environ, now: o.Now, say: o.Say}
 	c.store = NewStore(o.Repo, o.Now)

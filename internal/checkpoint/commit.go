@@ -103,13 +103,17 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		if err != nil {
 			return "", err
 		}
-		made, output, err := c.gitCommit(ctx, intent)
-		if err != nil {
+		made, output, commitErr := c.gitCommit(ctx, intent)
+		if commitErr != nil {
 			// What no attempt can mend must not cost one.
-			if err := c.mustCommit(ctx, parent); err != nil {
+			err := c.mustCommit(ctx, parent)
+			if err == nil && event == Pass {
+				err = c.messageAlone(ctx, parent, message)
+			}
+			if err != nil {
 				return "", c.dropIntent(ctx, fmt.Errorf("%s: %w", id, err))
 			}
-			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, err, output))
+			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, commitErr, output))
 		}
 		madeTree, err := c.repo.Tree(ctx, made)
 		if err != nil {
@@ -161,7 +165,7 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	}
 	defer done()
 	var out bytes.Buffer
-	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
+	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
 		for _, note := range c.dropLocks(file) {
@@ -289,7 +293,7 @@ func (c *Checkpoint) trailers(req *spec.Requirement, tree, verdict string) []str
 
 func (c *Checkpoint) compose(ctx context.Context, req *spec.Requirement, trailers []string) (string, error) {
 	subject := strings.NewReplacer("{id}", oneLine(req.ID), "{title}", oneLine(req.Title)).Replace(c.cfg.Commit.Subject)
-	args := []string{"interpret-trailers", "--no-divider", "--where", "end", "--if-exists", "add"}
+	args := []string{"interpret-trailers", "--no-divider", "--where", "end", "--if-exists", "add", "--if-missing", "add"}
 	for _, t := range trailers {
 		args = append(args, "--trailer", t)
 	}

@@ -267,12 +267,18 @@ func (c *Checkpoint) dropLocks(path string) (notes []string) {
 		return nil
 	}
 	since := written.ModTime().Truncate(time.Second)
+	var others []string // no git that we start makes a lock there, or it is another worktree's
+	for _, dir := range []string{c.repo.CommonDir, c.repo.GitDir} {
+		for _, name := range []string{"objects", "ralph", "worktrees", "modules"} {
+			others = append(others, filepath.Join(dir, name))
+		}
+	}
 	for _, dir := range slices.Compact([]string{c.repo.CommonDir, c.repo.GitDir}) {
 		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return nil
 			}
-			if d.IsDir() && (d.Name() == "objects" || d.Name() == "ralph" || path == filepath.Join(c.repo.CommonDir, "worktrees") || path == filepath.Join(c.repo.CommonDir, "modules")) {
+			if d.IsDir() && slices.Contains(others, path) {
 				return filepath.SkipDir
 			}
 			if d.IsDir() || !strings.HasSuffix(d.Name(), ".lock") {

@@ -23,51 +23,125 @@ func (c *Checkpoint) patient() *git.Repo {
 // tryMessage has the user's commit-msg hook look at the message of the first requirement that is ready. One that refuses
 // it, or takes its trailers away, would cost each requirement its attempts, and no attempt can mend that.
 func (c *Checkpoint) tryMessage(ctx context.Context) error {
-	hook, err := c.repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "hooks/commit-msg")
-	if err != nil {
-		return fmt.Errorf("look for the commit-msg hook: %w", err)
-	}
-	info, err := os.Stat(hook)
+	hook, err := c.findMessageHook(ctx)
+	c.p.MessageHook = hook
 	ready := c.graph.Ready(c.p.States())
-	if err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 || len(ready) == 0 {
-		return nil
+	if err != nil || hook == "" || len(ready) == 0 {
+		return err
 	}
-	req := c.graph.Spec().Lookup(ready[0])
-	tree, err := c.repo.Tree(ctx, c.p.Baseline)
+	message, err := c.likely(ctx, ready[0])
 	if err != nil {
 		return err
 	}
-	message, err := c.compose(ctx, req, c.trailers(req, tree, "L1 pass; L1b 1/2; L2 1 passed; L3 1/1"))
+	a, err := c.askHook(ctx, hook, message)
 	if err != nil {
 		return err
 	}
-	file, done, err := tempFile("ralph-message-", []byte(message))
-	if err != nil {
-		return err
-	}
-	defer done()
-	said, code, err := c.runHook(ctx, hook, file)
-	if err != nil {
-		return err
-	}
-	subject, _, _ := strings.Cut(message, "\n")
-	if code != 0 {
+	if a.code != 0 {
 		return exit.Refuse("say what it wants as commit.subject in ralph.yaml; no agent was called",
-			"the commit-msg hook refuses the loop's messages (exit code %d), for instance %q:\n%s", code, subject, said)
+			"the commit-msg hook refuses the loop's messages (exit code %d), for instance %q:\n%s", a.code, a.subject, a.said)
 	}
-	after, err := os.ReadFile(file)
-	if err != nil {
-		return fmt.Errorf("read the message behind the commit-msg hook: %w", err)
-	}
-	if !bytes.Contains(after, []byte(TrailerRun+": "+c.p.Run)) {
+	if !bytes.Contains(a.message, []byte(TrailerRun+": "+c.p.Run)) {
 		return exit.Refuse("let it keep the trailers; no agent was called",
 			"the commit-msg hook takes the trailers out of the loop's messages: after a crash a commit could not be told from another")
 	}
 	return nil
 }
 
+// refusedMessage is why a requirement's own message would be refused by the hook that was there as the run began, before
+// an agent is paid for it, or "".
+func (c *Checkpoint) refusedMessage(ctx context.Context, id string) (string, error) {
+	if !isHook(c.p.MessageHook) {
+		return "", nil // there was none, or the user took it away
+	}
+	message, err := c.likely(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	a, err := c.askHook(ctx, c.p.MessageHook, message)
+	if err != nil || a.code == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("the commit-msg hook refuses its message %q with %q: another title, or commit.subject in ralph.yaml, may do", a.subject, firstLine([]byte(a.said))), nil
+}
+
+// messageAlone says whether a commit was refused for its message alone, which no attempt at the work can mend: the hook
+// refuses it for a commit without a change too.
+func (c *Checkpoint) messageAlone(ctx context.Context, parent, message string) error {
+	hook, err := c.findMessageHook(ctx)
+	if err != nil || hook == "" {
+		return err
+	}
+	private, done, err := c.privateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", parent); err != nil {
+		return err
+	}
+	a, err := c.askHook(ctx, hook, message, "GIT_INDEX_FILE="+private.Index)
+	if err != nil || a.code == 0 {
+		return err
+	}
+	return &exit.Coded{Code: exit.Blocked, Hint: "mend the hook, or say what it wants as commit.subject in ralph.yaml; then start the loop again: nothing is charged",
+		Err: fmt.Errorf("the commit-msg hook refuses the message %q, whatever is committed:\n%s", a.subject, a.said)}
+}
+
+// findMessageHook is the commit-msg hook that git would run, or "".
+func (c *Checkpoint) findMessageHook(ctx context.Context) (string, error) {
+	hook, err := c.repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "hooks/commit-msg")
+	if err != nil {
+		return "", fmt.Errorf("look for the commit-msg hook: %w", err)
+	}
+	if !isHook(hook) {
+		return "", nil
+	}
+	return hook, nil
+}
+
+// isHook reports whether git would run the file at path.
+func isHook(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
+
+// likely is the message that a requirement's commit will have, with a verdict made up.
+func (c *Checkpoint) likely(ctx context.Context, id string) (string, error) {
+	req := c.graph.Spec().Lookup(id)
+	tree, err := c.repo.Tree(ctx, c.p.Baseline)
+	if err != nil {
+		return "", err
+	}
+	return c.compose(ctx, req, c.trailers(req, tree, "L1 pass; L1b 1/2; L2 1 passed; L3 1/1"))
+}
+
+// answer is what a commit-msg hook made of a message.
+type answer struct {
+	code          int
+	subject, said string
+	message       []byte // as the hook left it
+}
+
+func (c *Checkpoint) askHook(ctx context.Context, hook, message string, env ...string) (answer, error) {
+	file, done, err := tempFile("ralph-message-", []byte(message))
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
+	subject, _, _ := strings.Cut(message, "\n")
+	a := answer{subject: subject}
+	if a.said, a.code, err = c.runHook(ctx, hook, file, env); err != nil {
+		return a, err
+	}
+	if a.message, err = os.ReadFile(file); err != nil {
+		return a, fmt.Errorf("read the message behind the commit-msg hook: %w", err)
+	}
+	return a, nil
+}
+
 // runHook runs a hook as git would, on one file. said is the beginning of what it printed.
-func (c *Checkpoint) runHook(ctx context.Context, hook, file string) (said string, code int, err error) {
+func (c *Checkpoint) runHook(ctx context.Context, hook, file string, env []string) (said string, code int, err error) {
 	log, err := os.CreateTemp("", "ralph-hook-")
 	if err != nil {
 		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)
@@ -79,7 +153,7 @@ func (c *Checkpoint) runHook(ctx context.Context, hook, file string) (said strin
 	limit := time.Duration(c.cfg.Gate.Timeout)
 	// Through sh, since git also runs a script that does not say what runs it.
 	command := run.Command{Args: []string{"sh", "-c", `exec "$0" "$@"`, hook, file}, Dir: c.repo.Top, Stdout: log, Timeout: limit,
-		Env: run.Environment(c.environ, "GIT_EDITOR=:")}
+		Env: run.Environment(c.environ, append(env, "GIT_EDITOR=:")...)}
 	ended, err := command.Run(ctx)
 	if err != nil {
 		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)

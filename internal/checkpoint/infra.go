@@ -128,6 +128,11 @@ func (c *Checkpoint) CheckInfra(ctx context.Context, id string) (string, error) 
 	last := c.p.LastAttempt
 	switch {
 	case r.Status == InfraCheck:
+		if why, err := c.refusedMessage(ctx, id); err != nil {
+			return "", err
+		} else if why != "" {
+			return c.giveUpInfra(ctx, id, why)
+		}
 		return c.lookForInfra(ctx, id)
 	case r.Status == InfraDispatch && r.Infra.Tries >= maxInfraTries:
 		return c.fallback(ctx, id)

@@ -60,8 +60,11 @@ func (c *Checkpoint) Begun() (ended func(), err error) {
 	}, nil
 }
 
-// locked reports whether one of the locks is there that git takes for what we ask of it.
+// locked reports whether a lock may be there that git takes for what we ask of it.
 func (c *Checkpoint) locked() bool {
+	if c.repo.CutShort() {
+		return true
+	}
 	paths := []string{c.repo.Index, filepath.Join(c.repo.GitDir, "HEAD"), filepath.Join(c.repo.CommonDir, "packed-refs")}
 	if head, err := os.ReadFile(paths[1]); err == nil {
 		if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
@@ -101,18 +104,18 @@ func (c *Checkpoint) forgetGuard() error {
 }
 
 // SettleKilled ends what is left of an attempt whose program was killed, and puts in order what the attempt had
-// changed. It does nothing where none was. The run lock must be held.
-func (c *Checkpoint) SettleKilled(ctx context.Context) error {
+// changed; killed says that there was one. The run lock must be held.
+func (c *Checkpoint) SettleKilled(ctx context.Context) (killed bool, err error) {
 	data, err := os.ReadFile(c.guardPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return false, nil
 	}
 	if err != nil {
-		return fmt.Errorf("read what to put back: %w", err)
+		return false, fmt.Errorf("read what to put back: %w", err)
 	}
 	var s savedGuard
 	if err := json.Unmarshal(data, &s); err != nil {
-		return exit.Fail("look at what the attempt left, then remove that file", "%s, which says what a killed attempt must not have changed, is damaged: %w", c.guardPath(), err)
+		return false, exit.Fail("look at what the attempt left, then remove that file", "%s, which says what a killed attempt must not have changed, is damaged: %w", c.guardPath(), err)
 	}
 	run.EndMarked(s.Marker)
 	g := &guard{c: c, refs: s.Refs, other: s.Other, files: map[string]keptFile{}}
@@ -121,17 +124,17 @@ func (c *Checkpoint) SettleKilled(ctx context.Context) error {
 	}
 	// The state as the attempt found it, not as it left it.
 	if c.p, err = decode(g.files[c.store.copy()].data); err != nil {
-		return fmt.Errorf("read the state before the killed attempt: %w", err)
+		return false, fmt.Errorf("read the state before the killed attempt: %w", err)
 	}
 	notes, err := g.putInOrder(ctx, s.Attempt)
 	if err != nil {
-		return fmt.Errorf("put the repository in order after a killed attempt: %w", err)
+		return false, fmt.Errorf("put the repository in order after a killed attempt: %w", err)
 	}
 	for _, note := range notes {
 		c.say("put in order: %s", note)
 	}
 	if c.p, err = c.store.Load(); err != nil {
-		return err
+		return false, err
 	}
-	return c.forgetGuard()
+	return true, c.forgetGuard()
 }

@@ -39,6 +39,7 @@ type Progress struct {
 	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over a limit of its service, or does not reach it
 	Made          *MadeInfra      `yaml:"made,omitempty"`         // the newest test infrastructure that no commit of a requirement's holds yet
+	MessageHook   string          `yaml:"message_hook,omitempty"` // the commit-msg hook that was there as the loop was started
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 

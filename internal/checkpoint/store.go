@@ -151,6 +151,16 @@ func (s *Store) Load() (*Progress, error) {
 	return p, nil
 }
 
+// exists reports whether there ever was a state, though it may be one that cannot be read.
+func (s *Store) exists() bool {
+	for _, path := range []string{s.path(), s.copy()} {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}
+
 // Update is one read-modify-write under the write lock. change gets the present state, or nil, and gives the next one;
 // an error leaves everything as it was.
 func (s *Store) Update(ctx context.Context, change func(*Progress) (*Progress, error)) error {
@@ -173,8 +183,8 @@ func (s *Store) Update(ctx context.Context, change func(*Progress) (*Progress, e
 // UpdateLearnings lets change work on the learnings of the run; ran is false where there never was one. ingested is the
 // requirement whose report it takes in, or "": that step is recorded with it.
 func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change func(*learn.Windows) error) (ran bool, err error) {
-	if p, err := s.Load(); err != nil || p == nil {
-		return false, err
+	if !s.exists() {
+		return false, nil
 	}
 	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
 		// Taken in again after it is settled, by hand perhaps, it stays settled.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 
@@ -11,21 +12,25 @@ import (
 	"ralph-loop/internal/lazyregexp"
 )
 
+// mostASecond is how many tokens a second a model is taken to write at most.
+const mostASecond = 100
+
 // tokens is how many tokens an attempt used: what the agent said, else an estimate of a token for four bytes of prompt
-// and output. A request that was refused used nothing that can be guessed.
+// and output. Output is mostly what tools printed, of which an agent reads a part and writes nothing, so no more of it counts
+// than a model could have written in the time. A request that was refused used nothing that can be guessed.
 func tokens(a *Attempted, log agentlog.Log, prompt string) (n int, guessed bool, err error) {
 	if n := log.Usage.Charged(); n > 0 || a.Outcome == OutcomeNotFound || couldNotWork(a.Outcome) {
 		return n, false, nil
 	}
-	var size int64
-	for _, path := range []string{a.Log, prompt} {
+	var sizes [2]int
+	for i, path := range []string{prompt, a.Log} {
 		info, err := os.Stat(path)
 		if err != nil {
 			return 0, false, fmt.Errorf("estimate the tokens: %w", err)
 		}
-		size += info.Size()
+		sizes[i] = int((info.Size() + 3) / 4)
 	}
-	return int((size + 3) / 4), true, nil
+	return sizes[0] + min(sizes[1], mostASecond*int(math.Ceil(a.Seconds))), true, nil
 }
 
 // lastWords are what an agent said at its end, at most 1 KB: its error, else the end of its final message or of its log.

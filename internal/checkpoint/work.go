@@ -56,8 +56,8 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, ""
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
-		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" {
-			// The worktree is the baseline still: it has no contract, and nothing has to be looked for.
+		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" && p.MessageHook == "" {
+			// The worktree is the baseline still: it has no contract, and nothing has to be looked for or asked.
 			if err := c.set(r, InfraSkipped); err != nil {
 				return err
 			}
@@ -301,15 +301,9 @@ func firstLine(text []byte) string {
 
 // Failures are the digests that the next attempt is given: those of the attempts before it, or after a user's retry, for
 // the first one, those of the last round. While its test infrastructure is being made they are those
-// of its dispatches.
+// of its dispatches. The run must know the requirement.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
-	if c.p == nil {
-		return nil, nil
-	}
-	r, _, err := c.entry(c.p, id)
-	if err != nil {
-		return nil, err
-	}
+	r := c.p.Find(id)
 	told := r.Attempts
 	if told == 0 {
 		told = c.cfg.Agent.Attempts

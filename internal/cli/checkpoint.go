@@ -56,6 +56,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 			{Name: "decide", Usage: "carry out the user's decision about a requirement", Action: v.decide, Flags: []urfave.Flag{
 				&urfave.StringFlag{Name: "to", Usage: "the commit to roll back to"},
 			}},
+			{Name: "aside", Usage: "keep what lies there of the requirement in work, and clean the tree", Action: v.aside},
 			{Name: "cost", Usage: "settle a requirement; exit code 1 where a threshold is passed", Action: v.cost, Flags: []urfave.Flag{
 				&urfave.BoolFlag{Name: "summary", Usage: "print its execution summary, not its figures"},
 				&urfave.BoolFlag{Name: "tell", Usage: "then do what the verb tell does"},
@@ -90,14 +91,22 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	if err != nil {
 		return nil, nil, err
 	}
+	killed := false
 	if change {
-		if release, err = v.hold(ctx, repo, begin); err != nil {
+		if release, killed, err = v.hold(ctx, repo, begin); err != nil {
 			return nil, nil, err
 		}
 	}
 	var pr *project
+	var progress *checkpoint.Progress
 	if pr, err = v.p.openProject(ctx, repo); err == nil {
-		c, err = checkpoint.Open(v.p.checkpointOptions(pr, checkpointName))
+		progress, err = v.p.progress(repo)
+	}
+	if err == nil {
+		c = checkpoint.Open(v.p.checkpointOptions(pr, checkpointName), progress)
+	}
+	if err == nil && killed {
+		err = c.PutAside(ctx)
 	}
 	if err == nil && change {
 		err = c.FinishRollback(ctx)
@@ -123,27 +132,27 @@ func (v *checkpointVerbs) openAt(ctx context.Context, id string, change bool) (*
 }
 
 // hold takes the run lock, and first of all puts in order what a killed attempt left: the specification, the
-// configuration and the state are read only then.
-func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) (release func(), err error) {
+// configuration and the state are read only then. killed says that there was one.
+func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) (release func(), killed bool, err error) {
 	c := checkpoint.Blank(v.p.checkpointOptions(&project{repo: repo}, checkpointName))
 	if release, err = c.HoldRun(begin); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	unlock := release
 	ended, err := c.Begun()
 	if err != nil {
 		unlock()
-		return nil, err
+		return nil, false, err
 	}
 	release = func() {
 		ended()
 		unlock()
 	}
-	if err := c.SettleKilled(ctx); err != nil {
+	if killed, err = c.SettleKilled(ctx); err != nil {
 		release()
-		return nil, err
+		return nil, false, err
 	}
-	return release, nil
+	return release, killed, nil
 }
 
 // change runs f on the state with the run lock held, for a verb with exactly one operand, the requirement.
@@ -425,6 +434,18 @@ func (v *checkpointVerbs) cost(c *urfave.Context) error {
 	return cmp.Or(err, over)
 }
 
+func (v *checkpointVerbs) aside(c *urfave.Context) error {
+	if _, err := v.p.operands(c, "ralph-checkpoint aside", 0, 0); err != nil {
+		return err
+	}
+	cp, release, err := v.open(c.Context, true, false)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return cp.PutAside(c.Context)
+}
+
 func (v *checkpointVerbs) finish(c *urfave.Context) error {
 	if _, err := v.p.operands(c, "ralph-checkpoint finish", 0, 0); err != nil {
 		return err
@@ -462,7 +483,7 @@ func (v *checkpointVerbs) recover(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	release, err := v.hold(c.Context, repo, false)
+	release, _, err := v.hold(c.Context, repo, false)
 	if err != nil {
 		return err
 	}

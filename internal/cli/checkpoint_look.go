@@ -8,6 +8,7 @@ import (
 
 	"ralph-loop/internal/checkpoint"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
 )
 
 // view runs f on the state, for a verb without operands that changes nothing.
@@ -35,17 +36,38 @@ func (v *checkpointVerbs) viewOf(c *urfave.Context, usage string, f func(*checkp
 	return f(cp, ops[0])
 }
 
+// failures is asked before each attempt. Where the run knows the requirement, nothing is needed of the specification,
+// which is dear to read if it is large.
 func (v *checkpointVerbs) failures(c *urfave.Context) error {
-	return v.viewOf(c, "ralph-checkpoint failures REQ", func(cp *checkpoint.Checkpoint, id string) error {
-		digests, err := cp.Failures(id)
-		for i, d := range digests {
-			if i > 0 {
-				fmt.Fprintln(v.p.Stdout)
-			}
-			fmt.Fprintln(v.p.Stdout, strings.TrimRight(d, "\n"))
-		}
+	ops, err := v.p.operands(c, "ralph-checkpoint failures REQ", 1, 1)
+	if err != nil {
 		return err
-	})
+	}
+	repo, err := git.Open(c.Context, v.p.Dir, v.p.Environ)
+	if err != nil {
+		return err
+	}
+	cfg, err := v.p.readConfig(c.Context, repo)
+	if err != nil {
+		return err
+	}
+	progress, err := v.p.progress(repo)
+	if err != nil {
+		return err
+	}
+	if progress == nil || progress.Find(ops[0]) == nil {
+		_, _, err := v.openAt(c.Context, ops[0], false)
+		return err
+	}
+	cp := checkpoint.Open(v.p.checkpointOptions(&project{repo: repo, cfg: cfg}, checkpointName), progress)
+	digests, err := cp.Failures(ops[0])
+	for i, d := range digests {
+		if i > 0 {
+			fmt.Fprintln(v.p.Stdout)
+		}
+		fmt.Fprintln(v.p.Stdout, strings.TrimRight(d, "\n"))
+	}
+	return err
 }
 
 func (v *checkpointVerbs) status(c *urfave.Context) error {

@@ -2,25 +2,19 @@ package cli
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	urfave "github.com/urfave/cli/v2"
 
-	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/plain"
 	"ralph-loop/internal/spec"
-	"ralph-loop/internal/testinfra"
 )
 
 const learnName = "ralph-learn"
@@ -43,6 +37,8 @@ func Learn(p *Process, doc string, args []string) int {
 				&urfave.BoolFlag{Name: "all", Usage: "the history too"},
 				&urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}}},
 			{Name: "context", Usage: "what the next attempt is told", Action: l.context, Flags: []urfave.Flag{req(), most(),
+				&urfave.StringSliceFlag{Name: "beside", Usage: "a file that is within the bound too"},
+				&urfave.StringFlag{Name: "agents", Usage: "write what of AGENTS.md is within the bound into this file"},
 				&urfave.BoolFlag{Name: "settings", Usage: "what ralph.yaml says of the prompt"}}},
 			{Name: "tokens", Usage: "how many tokens files have", Action: l.tokens},
 			{Name: "promote", Usage: "make a learning permanent", Action: l.promote},
@@ -53,8 +49,7 @@ func Learn(p *Process, doc string, args []string) int {
 					&urfave.StringFlag{Name: "title", Usage: "of the section"},
 					&urfave.BoolFlag{Name: "stage", Usage: "put the file into the index"}}},
 				{Name: "archive", Usage: "move old sections out", Action: l.agentsArchive},
-				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most(),
-					&urfave.StringFlag{Name: "beside", Usage: "a file that shares the bound"}}},
+				{Name: "show", Usage: "the file as a prompt holds it", Action: l.agentsShow, Flags: []urfave.Flag{most()}},
 			}},
 		},
 	}, doc, args)
@@ -252,49 +247,6 @@ func (all learnings) write(out io.Writer) error {
 // pageFile holds all permanent learnings for an agent whose prompt could not.
 const pageFile = "learnings.md"
 
-func (l *learnProgram) context(c *urfave.Context) error {
-	if _, err := l.operands(c, "ralph-learn context [--req ID] [--max-tokens N] | --settings", 0, 0); err != nil {
-		return err
-	}
-	if c.Bool("settings") && (c.IsSet("req") || c.IsSet("max-tokens")) {
-		return exit.Misuse("leave one of them out", "--settings cannot be combined with --req or --max-tokens")
-	}
-	place, err := l.learnPlace(c.Context)
-	if err != nil {
-		return err
-	}
-	if c.Bool("settings") {
-		return l.settings(c, place)
-	}
-	r, err := place.requirement(c.Context, c.String("req"))
-	if err != nil {
-		return err
-	}
-	if c.IsSet("max-tokens") && c.Int("max-tokens") <= 0 {
-		return nil
-	}
-	w, err := place.windows()
-	if err != nil {
-		return err
-	}
-	about := ""
-	if r != nil {
-		about = r.Source
-	}
-	chosen := w.Context(about, place.config.Learn.PermanentMaxTokens, c.Int("max-tokens"))
-	page := filepath.Join(place.repo.Sprint(), pageFile)
-	if chosen.LeftOut > 0 {
-		// Written when a prompt names it, so that it is there and whole whatever an agent did to it.
-		if old, err := os.ReadFile(page); err != nil || string(old) != w.Page() {
-			if err := atomicfile.Replace(page, []byte(w.Page())); err != nil {
-				return err
-			}
-		}
-	}
-	_, err = io.WriteString(l.Stdout, chosen.Text(".sprint-state/ralph-loop/"+pageFile))
-	return err
-}
-
 // tokens prints the estimate of each file's tokens, a line each.
 func (l *learnProgram) tokens(c *urfave.Context) error {
 	names, err := l.operands(c, "ralph-learn tokens FILE...", 1, -1)
@@ -302,7 +254,7 @@ func (l *learnProgram) tokens(c *urfave.Context) error {
 		return err
 	}
 	for _, name := range names {
-		data, err := l.readInput(c.Context, name, 1<<30)
+		data, err := l.readInput(c.Context, name, maxCounted)
 		if errors.Is(err, fs.ErrNotExist) {
 			return exit.Fail("name a file that is there", "%q does not exist", name)
 		}
@@ -312,59 +264,6 @@ func (l *learnProgram) tokens(c *urfave.Context) error {
 		fmt.Fprintln(l.Stdout, spec.Tokens(string(data)))
 	}
 	return nil
-}
-
-// settings prints what scripts/ralph-prompt must know, KEY=VALUE a line.
-func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
-	prompt := place.config.Prompt
-	if prompt.Lang == "auto" {
-		var err error
-		if prompt.Lang, err = place.language(c.Context); err != nil {
-			return err
-		}
-	}
-	if prompt.Template != "" && !filepath.IsAbs(prompt.Template) {
-		prompt.Template = filepath.Join(place.repo.Top, prompt.Template)
-	}
-	if strings.ContainsAny(prompt.Template, "\n\r") {
-		return exit.Fail("rename the file", "prompt.template %q holds a line break", prompt.Template)
-	}
-	coverage := place.config.Gate.Coverage.String()
-	if !place.config.Gate.Coverage.NoDecrease {
-		coverage += " %"
-	}
-	_, err := fmt.Fprintf(l.Stdout, "lang=%s\nmax_tokens=%d\nagents_md=%s\ntemplate=%s\ntest_ratio=%d\ncoverage=%s\nmock_density=%d\ntest_infra=%s\n",
-		prompt.Lang, prompt.MaxTokens, prompt.AgentsMD, prompt.Template, place.config.Gate.TestRatio, coverage, place.config.Gate.MockDensity, testinfra.Ask(place.config.TestInfra, place.repo.Top))
-	return err
-}
-
-// texts are the words of a specification, without its keys and ids.
-// language is the one that the specification is written in. To take a large one apart is dear, and one in plain ASCII
-// without an escape tells at once.
-func (l *learnPlace) language(ctx context.Context) (string, error) {
-	data, err := l.p.readInput(ctx, l.specPath(), spec.MaxSize)
-	if err != nil {
-		return "", err
-	}
-	if !bytes.ContainsFunc(data, func(r rune) bool { return r >= utf8.RuneSelf || r == '\\' || r == 0 }) {
-		return learn.Language(""), nil
-	}
-	s, err := l.specification(ctx)
-	if err != nil {
-		return "", err
-	}
-	return learn.Language(texts(s)), nil
-}
-
-func texts(s *spec.Spec) string {
-	var b strings.Builder
-	for _, r := range s.Requirements {
-		b.WriteString(r.Title + "\n" + r.Description + "\n")
-		for _, c := range r.Criteria {
-			b.WriteString(c.Text + "\n")
-		}
-	}
-	return b.String()
 }
 
 func (l *learnProgram) promote(c *urfave.Context) error {

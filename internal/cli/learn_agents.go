@@ -14,7 +14,6 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/plain"
-	"ralph-loop/internal/spec"
 )
 
 // agentsFile opens AGENTS.md of the worktree that we are in.
@@ -238,36 +237,34 @@ func (l *learnProgram) agentsArchive(c *urfave.Context) error {
 }
 
 func (l *learnProgram) agentsShow(c *urfave.Context) error {
-	place, file, _, err := l.agentsFile(c, "ralph-learn agents show [--max-tokens N [--beside FILE]]", 0)
+	place, file, _, err := l.agentsFile(c, "ralph-learn agents show [--max-tokens N]", 0)
 	if err != nil {
 		return err
 	}
-	most := c.Int("max-tokens")
-	if name := c.String("beside"); name != "" {
-		if !c.IsSet("max-tokens") {
-			return exit.Misuse("give --max-tokens too", "--beside without a bound to share")
-		}
-		data, err := l.readInput(c.Context, name, 1<<30)
-		if err != nil {
-			return fmt.Errorf("read what stands beside it: %w", err)
-		}
-		most -= spec.Tokens(string(data))
-	}
-	if c.IsSet("max-tokens") && most <= 0 {
+	if c.IsSet("max-tokens") && c.Int("max-tokens") <= 0 {
 		return nil
 	}
 	w, err := place.windows()
 	if err != nil {
 		return err
 	}
+	text, err := shownAgents(file, w, c.Int("max-tokens"))
+	if err == nil {
+		_, err = io.WriteString(l.Stdout, text)
+	}
+	return err
+}
+
+// shownAgents is the file as a prompt holds it, within most tokens; 0 is no bound. What the permanent learnings say already
+// is left out.
+func shownAgents(file *agentsmd.File, w *learn.Windows, most int) (string, error) {
 	var told []string
 	for _, p := range w.Permanent {
 		told = append(told, p.Pattern)
 	}
 	text, err := agentsmd.Show(file.Data, most, told)
 	if err != nil {
-		return refused(err)
+		return "", refused(err)
 	}
-	_, err = io.WriteString(l.Stdout, plain.Text(text))
-	return err
+	return plain.Text(text), nil
 }

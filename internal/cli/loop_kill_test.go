@@ -321,6 +321,7 @@ func TestCaseD10LoopInterrupted(t *testing.T) {
 				t.Errorf("exit code %d (%v), want %d\n%s", got, err, c.code, out)
 			}
 			mustEnd(t, pids)
+			stopped := out.String()
 
 			again, out := w.loop("--agent", "command", "--", "sh", "-c", `. "$STUBS"; cat >/dev/null; write`)
 			// The attempt of a killed driver ends a moment later, and holds the lock until then.
@@ -335,8 +336,8 @@ func TestCaseD10LoopInterrupted(t *testing.T) {
 			if err != nil {
 				t.Fatalf("started again: %v\n%s", err, out)
 			}
-			if !strings.Contains(out.String(), "kept under refs/ralph/") || !regexp.MustCompile(`(?m)^REQ-001 +✅ done +1 `).MatchString(out.String()) {
-				t.Errorf("the interrupted work is not named, or the attempt was charged:\n%s", out)
+			if !strings.Contains(stopped, "kept under refs/ralph/") || !regexp.MustCompile(`(?m)^REQ-001 +✅ done +1 `).MatchString(out.String()) {
+				t.Errorf("the interrupted work is not named, or the attempt was charged:\n%s\n%s", stopped, out)
 			}
 			data, err := os.ReadFile(filepath.Join(w.dir, ".sprint-state", "ralph-loop", "progress.log"))
 			cost := regexp.MustCompile(`cumulative_tokens: (\d+)`).FindSubmatch(data)

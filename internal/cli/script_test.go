@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 			os.Exit(program(ThisProcess(), string(doc), os.Args[1:]))
 		}
 	}
+	maps.Copy(commands, stage)
 	testscript.Main(measured{m}, commands)
 }
 

@@ -102,8 +102,10 @@ const userConfig = `
 [trailer]
 	where = start
 	ifexists = replace
+	ifmissing = doNothing
 	separators = "=:"
 [i18n]
+	commitEncoding = ISO-8859-1
 	logOutputEncoding = ISO-8859-1
 [apply]
 	ignoreWhitespace = change

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"ralph-loop/internal/git"
 )
 
 // BenchmarkMeasure counts 10,000 new files with 1,000,000 lines, and compares with git's own counting alone.
@@ -28,13 +30,16 @@ func BenchmarkMeasure(b *testing.B) {
 			w.git("commit", "-q", "-m", "x")
 			w.git("repack", "-qad")
 		}
-		b.Run("measure/"+name, func(b *testing.B) {
-			for b.Loop() {
-				if s, err := Measure(b.Context(), w.repo, base, tree, nil); err != nil || len(s.Files) != 10_000 {
-					b.Fatal(err)
+		elsewhere := w.repo.WithWorktree(b.TempDir(), w.repo.Index) // nothing lies there
+		for where, repo := range map[string]*git.Repo{"": w.repo, "-no-files": elsewhere} {
+			b.Run("measure/"+name+where, func(b *testing.B) {
+				for b.Loop() {
+					if s, err := Measure(b.Context(), repo, base, tree, nil); err != nil || len(s.Files) != 10_000 {
+						b.Fatal(err)
+					}
 				}
-			}
-		})
+			})
+		}
 		b.Run("numstat/"+name, func(b *testing.B) {
 			for b.Loop() {
 				cmd := exec.Command("git", "diff-index", "--cached", "--numstat", "-z", "-M", "-l0", base)

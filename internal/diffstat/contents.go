@@ -2,10 +2,12 @@ package diffstat
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 
 	"ralph-loop/internal/git"
@@ -21,46 +23,108 @@ const (
 	firstBytes = 8000     // how much of a file git looks at to tell text from binary
 )
 
-// versions is what the two versions of a file say of it.
-type versions struct{ hand, generated, script, binary bool }
-
-// version is one of the two versions of a file.
+// version is one of the two versions of a file, and what its content says.
 type version struct {
-	blob string
-	file int
-	last bool // the one that tells what the file is
+	file       int
+	blob, path string // path: where the worktree may have it
+	counted    bool   // its lines are
+	about
+}
+
+// about is what a content says of its file.
+type about struct {
+	generated, script, binary bool
+	lines                     int
 }
 
 // readContents finds the generated files, the scripts without an ending and the binary files, and counts the lines of
 // the files that are new or gone.
 func readContents(ctx context.Context, repo *git.Repo, files []File) error {
-	var all []version
+	var last, first []version
 	for i, f := range files {
-		if !f.hasLines() {
-			continue
-		}
-		if f.OldBlob != "" && (f.NewBlob == "" || f.Class != Other || f.Reason == unknown) {
-			all = append(all, version{f.OldBlob, i, f.NewBlob == "" || f.NewBlob == f.OldBlob})
-		}
-		if f.NewBlob != "" && f.NewBlob != f.OldBlob {
-			all = append(all, version{f.NewBlob, i, true})
+		same := f.OldBlob == f.NewBlob && f.Class == Other && f.Reason != unknown // nothing to learn
+		if f.hasLines() && !same {
+			last = append(last, version{file: i, blob: cmp.Or(f.NewBlob, f.OldBlob), path: f.Path, counted: f.Status == 'A' || f.Status == 'D'})
 		}
 	}
-	// Reading loose objects is the slow part of a large change, and it is done by one thread in each process of git.
+	if err := readVersions(ctx, repo, last); err != nil {
+		return err
+	}
+	for _, v := range last {
+		f := &files[v.file]
+		f.learn(v.about)
+		// A header that this very change puts on a hand-written file does not take the file out of the count: each
+		// version must carry it.
+		if f.Class != Other && v.generated {
+			if f.OldBlob == "" || f.OldBlob == v.blob {
+				f.Class, f.Reason = Other, generated
+			} else {
+				first = append(first, version{file: v.file, blob: f.OldBlob, path: f.Path})
+			}
+		}
+	}
+	if err := readVersions(ctx, repo, first); err != nil {
+		return err
+	}
+	for _, v := range first {
+		if v.generated {
+			files[v.file].Class, files[v.file].Reason = Other, generated
+		}
+	}
+	return nil
+}
+
+// learn makes up class and count from what the content of the last version says.
+func (f *File) learn(a about) {
+	if f.Class == Other && a.binary { // a source with a NUL in it (UTF-16, a trick) is a source
+		f.Reason = binary
+		return
+	}
+	if f.Reason == unknown && a.script {
+		f.Class, f.Reason = ofScript(f.Path), ""
+	}
+	switch f.Status {
+	case 'A':
+		f.Added = a.lines
+	case 'D':
+		f.Removed = a.lines
+	}
+}
+
+// readVersions reads what lies in the worktree from there and asks git for the rest, both on all cores: git's part is the
+// slow one, above all with loose objects, and a process of git uses one.
+func readVersions(ctx context.Context, repo *git.Repo, all []version) error {
+	var mu sync.Mutex
+	var rest []*version
+	err := inParts(ctx, all, minFiles, func(ctx context.Context, part []version) error {
+		missing, err := readFiles(ctx, repo.Files(), part)
+		mu.Lock()
+		defer mu.Unlock()
+		rest = append(rest, missing...)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return inParts(ctx, rest, minObjects, func(ctx context.Context, part []*version) error { return readObjects(ctx, repo, part) })
+}
+
+// The least that another goroutine, and another process, are worth.
+const (
+	minFiles   = 50
+	minObjects = 500
+)
+
+// inParts has do work on parts of all at the same time, one a core, each at least least long. It ends with the first error.
+func inParts[T any](ctx context.Context, all []T, least int, do func(context.Context, []T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var group sync.WaitGroup
-	share := max(minShare, (len(all)+runtime.GOMAXPROCS(0)-1)/runtime.GOMAXPROCS(0))
-	for len(all) > 0 {
-		n := min(share, len(all))
-		for n < len(all) && all[n].file == all[n-1].file { // both versions of a file go together
-			n++
-		}
-		part := all[:n]
-		all = all[n:]
+	cores := runtime.GOMAXPROCS(0)
+	for part := range slices.Chunk(all, max(least, (len(all)+cores-1)/cores)) {
 		group.Go(func() {
-			if err := readPart(ctx, repo, files, part); err != nil {
-				cancel(err) // the first error is the one that is told
+			if err := do(ctx, part); err != nil {
+				cancel(err)
 			}
 		})
 	}
@@ -68,65 +132,57 @@ func readContents(ctx context.Context, repo *git.Repo, files []File) error {
 	return context.Cause(ctx)
 }
 
-// minShare is the least number of objects that another process is worth.
-const minShare = 500
+// readFiles reads those versions that lie in the worktree, and gives the others.
+func readFiles(ctx context.Context, worktree *git.Files, part []version) (missing []*version, err error) {
+	for i := range part {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		v := &part[i]
+		data, ok := worktree.Blob(v.path, v.blob)
+		if !ok {
+			missing = append(missing, v)
+			continue
+		}
+		v.about = look(data[:min(len(data), maxHead)])
+		if v.counted {
+			v.lines = bytes.Count(data, []byte("\n"))
+			if len(data) > 0 && data[len(data)-1] != '\n' {
+				v.lines++
+			}
+		}
+	}
+	return missing, nil
+}
 
-// readPart reads versions, all that there are of each file of theirs.
-func readPart(ctx context.Context, repo *git.Repo, files []File, part []version) error {
+// readObjects has git read versions.
+func readObjects(ctx context.Context, repo *git.Repo, part []*version) error {
 	ids := make([]string, len(part))
 	for i, v := range part {
 		ids[i] = v.blob
 	}
 	buf := make([]byte, maxHead)
-	var seen versions
 	return repo.Blobs(ctx, ids, func(n int, data io.Reader, _ int64) error {
-		f := &files[part[n].file]
-		if n == 0 || part[n].file != part[n-1].file {
-			seen = versions{}
-		}
 		size, err := io.ReadFull(data, buf)
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		start := buf[:size]
-		if isGenerated(start) {
-			seen.generated = true
-		} else {
-			seen.hand = true
+		v := part[n]
+		v.about = look(buf[:size])
+		if !v.counted {
+			return nil
 		}
-		if part[n].last {
-			seen.script = bytes.HasPrefix(start, []byte("#!"))
-			seen.binary = bytes.IndexByte(start[:min(size, firstBytes)], 0) >= 0
-		}
-		switch f.Status {
-		case 'A':
-			f.Added, err = countLines(start, data, buf)
-		case 'D':
-			f.Removed, err = countLines(start, data, buf)
-		default:
-			err = nil
-		}
-		if n == len(part)-1 || part[n].file != part[n+1].file {
-			f.learn(seen)
-		}
+		v.lines, err = countLines(buf[:size], data, buf)
 		return err
 	})
 }
 
-// learn makes up the class from what the content says.
-func (f *File) learn(s versions) {
-	if f.Class == Other && s.binary { // a source with a NUL in it (UTF-16, a trick) is a source
-		f.Added, f.Removed = 0, 0
-		f.Reason = binary
-		return
-	}
-	if f.Reason == unknown && s.script {
-		f.Class, f.Reason = ofScript(f.Path), ""
-	}
-	// A header that this very change puts on a hand-written file does not take the file out of the count: each
-	// version must carry it.
-	if f.Class != Other && s.generated && !s.hand {
-		f.Class, f.Reason = Other, generated
+// look tells what the start of a content, its first maxHead bytes, says.
+func look(start []byte) about {
+	return about{
+		generated: isGenerated(start),
+		script:    bytes.HasPrefix(start, []byte("#!")),
+		binary:    bytes.IndexByte(start[:min(len(start), firstBytes)], 0) >= 0,
 	}
 }
 

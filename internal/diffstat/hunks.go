@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"ralph-loop/internal/git"
 )
@@ -16,10 +18,10 @@ import (
 // A hunk is a place where a file changed: lines are counted from 1, and an empty side has a count of 0.
 type hunk struct{ oldStart, oldLines, newStart, newLines int }
 
-// countHunks counts the files that both trees have, and splits those that hold test code inside. elsewhere holds what
+// countChanged counts the files that both trees have, and splits those that hold test code inside. elsewhere holds what
 // newToAll found.
-func countHunks(ctx context.Context, repo *git.Repo, files []File, elsewhere []map[string]string) ([]File, error) {
-	var want []pair
+func countChanged(ctx context.Context, repo *git.Repo, files []File, elsewhere []map[string]string) ([]File, error) {
+	var whole, want []pair // what is counted as a whole, and by its hunks
 	marks := map[int]*rustMarks{}
 	for i, f := range files {
 		if !f.hasLines() || f.OldBlob == f.NewBlob {
@@ -29,11 +31,18 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File, elsewhere []m
 		if rust {
 			marks[i] = &rustMarks{}
 		}
-		if rust || f.OldBlob != "" && f.NewBlob != "" || len(elsewhere) > 0 && f.NewBlob != "" {
+		switch {
+		case rust || len(elsewhere) > 0 && f.NewBlob != "":
 			want = append(want, pair{i, f.OldBlob, f.NewBlob})
+		case len(elsewhere) == 0 && f.OldBlob != "" && f.NewBlob != "":
+			whole = append(whole, pair{i, f.OldBlob, f.NewBlob})
 		}
 	}
-	if len(want) == 0 {
+	binary, err := countPairs(ctx, repo, files, whole)
+	if err != nil {
+		return nil, err
+	}
+	if want = append(want, binary...); len(want) == 0 {
 		return files, nil
 	}
 	if err := readRust(ctx, repo, files, marks); err != nil {
@@ -63,10 +72,18 @@ func countHunks(ctx context.Context, repo *git.Repo, files []File, elsewhere []m
 		part.Added += added
 		part.Removed += removed
 	}
-	var err error
 	if len(elsewhere) > 0 {
 		err = countMerge(ctx, repo, files, want, elsewhere, count)
 	} else {
+		want = slices.DeleteFunc(want, func(p pair) bool {
+			switch { // a new or deleted file is one hunk, and was counted as it was read
+			case p.old == "":
+				count(p.file, hunk{newStart: 1, newLines: files[p.file].Added})
+			case p.new == "":
+				count(p.file, hunk{oldStart: 1, oldLines: files[p.file].Removed})
+			}
+			return p.old == "" || p.new == ""
+		})
 		err = diffPairs(ctx, repo, want, count)
 	}
 	if err != nil {
@@ -94,11 +111,88 @@ type pair struct {
 	old, new string
 }
 
-// diffPairs diffs the blobs of each pair, and hands out the hunks. They are put into two trees under
-// numbers, so that neither an odd name nor the pairing of renames plays a part.
+// countPairs has git count the pairs, on all cores; each has both its blobs. It gives those that git calls binary.
+func countPairs(ctx context.Context, repo *git.Repo, files []File, pairs []pair) (binary []pair, err error) {
+	var mu sync.Mutex
+	err = inParts(ctx, pairs, minObjects, func(ctx context.Context, part []pair) error {
+		args, err := diffOf(ctx, repo, part, "--numstat", "-z")
+		if err != nil {
+			return err
+		}
+		out, err := repo.Output(ctx, args...)
+		if err != nil {
+			return err
+		}
+		counts, err := readNumstat(out)
+		if err != nil {
+			return err
+		}
+		for _, p := range part {
+			c, ok := counts[p.file]
+			switch {
+			case !ok:
+				return fmt.Errorf("git counted %d of %d files", len(counts), len(part))
+			case c.binary:
+				mu.Lock()
+				binary = append(binary, p)
+				mu.Unlock()
+			default:
+				files[p.file].Added, files[p.file].Removed = c.added, c.removed
+			}
+		}
+		return nil
+	})
+	return binary, err
+}
+
+// counted is git's count of one file.
+type counted struct {
+	added, removed int
+	binary         bool // and then nothing is counted
+}
+
+// readNumstat reads what --numstat -z prints of files whose names are numbers.
+func readNumstat(out []byte) (map[int]counted, error) {
+	counts := map[int]counted{}
+	for len(out) > 0 {
+		line, rest, _ := bytes.Cut(out, []byte{0})
+		out = rest
+		words := strings.Split(string(line), "\t")
+		if len(words) != 3 {
+			return nil, fmt.Errorf("git printed %q", line)
+		}
+		var c counted
+		file, err := strconv.Atoi(words[2])
+		if c.binary = words[0] == "-" && words[1] == "-"; !c.binary && err == nil {
+			if c.added, err = strconv.Atoi(words[0]); err == nil {
+				c.removed, err = strconv.Atoi(words[1])
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("git printed %q", line)
+		}
+		counts[file] = c
+	}
+	return counts, nil
+}
+
+// diffPairs diffs the blobs of each pair, and hands out the hunks.
 func diffPairs(ctx context.Context, repo *git.Repo, want []pair, each func(i int, h hunk)) error {
+	if len(want) == 0 {
+		return nil
+	}
+	args, err := diffOf(ctx, repo, want, "-p", "--text", "-U0", "--inter-hunk-context=0")
+	if err != nil {
+		return err
+	}
+	return repo.Stream(ctx, nil, func(patch io.Reader) error { return readPatch(patch, each) }, args...)
+}
+
+// diffOf is the call of git that diffs pairs. They are put into two trees under the files' numbers, so that neither an
+// odd name nor the pairing of renames plays a part, nor an attribute, but for one of all files.
+func diffOf(ctx context.Context, repo *git.Repo, pairs []pair, form ...string) (args []string, err error) {
 	var oldEntries, newEntries bytes.Buffer
-	for _, p := range want {
+	for _, p := range pairs {
 		if p.old != "" {
 			fmt.Fprintf(&oldEntries, "100644 blob %s\t%d\x00", p.old, p.file)
 		}
@@ -106,17 +200,16 @@ func diffPairs(ctx context.Context, repo *git.Repo, want []pair, each func(i int
 			fmt.Fprintf(&newEntries, "100644 blob %s\t%d\x00", p.new, p.file)
 		}
 	}
-	oldTree, err := repo.Input(ctx, nonNil(oldEntries.Bytes()), "mktree", "-z")
+	oldTree, err := repo.Input(ctx, nonNil(oldEntries.Bytes()), "mktree", "-z", "--missing")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	newTree, err := repo.Input(ctx, nonNil(newEntries.Bytes()), "mktree", "-z")
+	newTree, err := repo.Input(ctx, nonNil(newEntries.Bytes()), "mktree", "-z", "--missing")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	args := append([]string{"diff-tree", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "--no-renames"}, options...)
-	args = append(args, "--end-of-options", strings.TrimSpace(string(oldTree)), strings.TrimSpace(string(newTree)))
-	return repo.Stream(ctx, nil, func(patch io.Reader) error { return readPatch(patch, each) }, args...)
+	args = append([]string{"diff-tree", "-r", "--no-renames"}, form...)
+	return append(append(args, options...), "--end-of-options", strings.TrimSpace(string(oldTree)), strings.TrimSpace(string(newTree))), nil
 }
 
 func nonNil(b []byte) []byte { return append([]byte{}, b...) }
@@ -186,9 +279,6 @@ func Removed(ctx context.Context, repo *git.Repo, files []File, each func(i, fir
 		if f.hasLines() && f.OldBlob != "" && f.OldBlob != f.NewBlob {
 			want = append(want, pair{i, f.OldBlob, f.NewBlob})
 		}
-	}
-	if len(want) == 0 {
-		return nil
 	}
 	return diffPairs(ctx, repo, want, func(i int, h hunk) {
 		if h.oldLines > 0 {

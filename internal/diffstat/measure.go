@@ -44,10 +44,10 @@ var options = []string{
 // With other bases beside it, the parents of a merge, only that is counted which is new to every one of them: a file
 // that one of them has as it is was changed there, and so was a line. Removed lines are then not counted.
 //
-// git lists what changed. Lines of new and deleted files are counted as they are read, for the header that marks
-// generated code is looked for there anyway; lines of the others from the hunk headers of a diff as text. So git's
-// own count, which an attribute can turn off, is not needed. A blob is never held in memory, but for Rust sources up
-// to maxRust.
+// git lists what changed. Lines of new and deleted files are counted as they are read, from the worktree's own file where
+// that holds the blob, for the header that marks generated code is looked for there anyway. Lines of the others are counted
+// by git, as text, whatever an attribute says. A blob of more than 1 MiB is never held in memory, but for Rust sources up to
+// maxRust.
 func Measure(ctx context.Context, repo *git.Repo, base, tree string, c *Classifier, others ...string) (*Stat, error) {
 	files, err := list(ctx, repo, base, tree)
 	if err != nil {
@@ -57,13 +57,19 @@ func Measure(ctx context.Context, repo *git.Repo, base, tree string, c *Classifi
 	if files, elsewhere, err = newToAll(ctx, repo, files, tree, others); err != nil {
 		return nil, fmt.Errorf("list what changed: %w", err)
 	}
-	for i := range files {
-		files[i].classify(c)
+	err = inParts(ctx, files, minFiles, func(_ context.Context, part []File) error {
+		for i := range part {
+			part[i].classify(c)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if err := readContents(ctx, repo, files); err != nil {
 		return nil, fmt.Errorf("read what changed: %w", err)
 	}
-	if files, err = countHunks(ctx, repo, files, elsewhere); err != nil {
+	if files, err = countChanged(ctx, repo, files, elsewhere); err != nil {
 		return nil, fmt.Errorf("count what changed: %w", err)
 	}
 	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })

@@ -28,25 +28,44 @@ func (r lineRanges) count(start, n int) int {
 	return total
 }
 
+// rustSource is a version of a file that may hold test code, and where to put what is found.
+type rustSource struct {
+	blob, path string // path: where the worktree may have it
+	marks      *lineRanges
+}
+
 func readRust(ctx context.Context, repo *git.Repo, files []File, marks map[int]*rustMarks) error {
-	var ids []string
-	var to []*lineRanges
+	var all []rustSource
 	for i, m := range marks {
-		if id := files[i].OldBlob; id != "" {
-			ids, to = append(ids, id), append(to, &m.old)
+		if f := files[i]; f.OldBlob != "" {
+			all = append(all, rustSource{f.OldBlob, f.Path, &m.old})
 		}
-		if id := files[i].NewBlob; id != "" {
-			ids, to = append(ids, id), append(to, &m.new)
+		if f := files[i]; f.NewBlob != "" {
+			all = append(all, rustSource{f.NewBlob, f.Path, &m.new})
 		}
 	}
-	return repo.Blobs(ctx, ids, func(n int, data io.Reader, size int64) error {
-		if size > maxRust {
-			return nil
+	return inParts(ctx, all, minObjects, func(ctx context.Context, part []rustSource) error {
+		worktree := repo.Files()
+		var ids []string
+		var rest []rustSource
+		for _, s := range part {
+			if src, ok := worktree.Blob(s.path, s.blob); ok {
+				*s.marks = rustTests(src)
+				continue
+			}
+			ids, rest = append(ids, s.blob), append(rest, s)
 		}
-		src, err := io.ReadAll(data)
-		if err == nil {
-			*to[n] = source.Scan("x.rs", src).RustTests(src)
-		}
-		return err
+		return repo.Blobs(ctx, ids, func(n int, data io.Reader, size int64) error {
+			if size > maxRust {
+				return nil
+			}
+			src, err := io.ReadAll(data)
+			if err == nil {
+				*rest[n].marks = rustTests(src)
+			}
+			return err
+		})
 	})
 }
+
+func rustTests(src []byte) lineRanges { return source.Scan("x.rs", src).RustTests(src) }

@@ -68,7 +68,7 @@ func (j *judge) red(ctx context.Context) (Layer, error) {
 	}
 	if len(tests.files) == 0 {
 		if mixed > 0 {
-			return j.untold("the new tests lie in the files of the implementation", ""), nil
+			return untold("the new tests lie in the files of the implementation", ""), nil
 		}
 		return Layer{Result: NotApplicable, Summary: "no test is new or changed"}, nil
 	}
@@ -93,16 +93,12 @@ func (j *judge) red(ctx context.Context) (Layer, error) {
 	case len(p.of(ownTest)) > 0:
 		return j.redOwn(ctx, second, tests)
 	}
-	return j.untold("nothing tells how to run the tests", ""), nil
+	return untold("nothing tells how to run the tests", ""), nil
 }
 
-// untold is the answer where nothing can be said: an error, and where the layer only warns, nothing that holds back.
-func (j *judge) untold(why, log string) Layer {
-	l := Layer{Result: Error, Summary: "could not be told: " + why, Log: log, Advice: "let the tests' report name each test (gate.test_reports), or set gate.red to warn"}
-	if j.Config.Gate.Red == config.Warn {
-		l.Result, l.Advice = NotApplicable, ""
-	}
-	return l
+// untold is the answer where the tests do not tell.
+func untold(why, log string) Layer {
+	return Layer{Result: Error, Summary: why, Log: log, Advice: "let the tests' report name each test (gate.test_reports), or set gate.red to warn"}
 }
 
 // withoutReruns: a test that fails only sometimes fails here for no reason.
@@ -246,7 +242,7 @@ func (j *judge) redGo(ctx context.Context, second *judge, p *plan, tests newTest
 	case len(told.broken) > 0:
 		l.Summary = "the new and changed tests do not run to their end on the baseline's implementation"
 	case told.counts.Passed == 0:
-		return j.untold("none of the new and changed tests ran on the baseline's implementation", log.Name()), nil
+		return untold("none of the new and changed tests ran on the baseline's implementation", log.Name()), nil
 	default:
 		return j.green(l, tests, told.counts.Passed), nil
 	}
@@ -289,10 +285,10 @@ func (j *judge) redOwn(ctx context.Context, second *judge, tests newTests) (Laye
 	case len(failing) > 0 && j.baselineIsGreen():
 		l.Summary = "the tests pass on the baseline, and fail with the new and changed ones: " + short(failing[0].Message, 200)
 	case len(failing) > 0:
-		l = j.untold("tests fail on the baseline's implementation, and nothing shows that the new ones are among them", r.log)
+		l = untold("tests fail on the baseline's implementation, and nothing shows that the new ones are among them", r.log)
 		l.Notes = []string{"where the baseline was judged before, as the loop does, it can be told"}
 	case r.counts.Passed == 0:
-		l = j.untold("nothing shows that a test ran on the baseline's implementation", r.log)
+		l = untold("nothing shows that a test ran on the baseline's implementation", r.log)
 	default:
 		return j.green(l, tests, len(tests.names)), nil
 	}

@@ -139,14 +139,14 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 	case "infra":
 		return j.remembered(ctx, j.infraKey(), j.infra)
 	case "trace":
-		return soften(j.Config.Gate.Trace)(j.remembered(ctx, j.traceKey(), j.trace))
+		return j.advice(ctx, j.Config.Gate.Trace, j.traceKey(), j.trace)
 	case "scope":
-		return soften(j.Config.Gate.Scope)(j.remembered(ctx, j.earlierKey(), j.earlier))
+		return j.advice(ctx, j.Config.Gate.Scope, j.earlierKey(), j.earlier)
 	case "red":
 		if j.heldBack {
 			return Layer{Result: NotApplicable, Summary: "not run: the tree is held back anyway"}, nil
 		}
-		return soften(j.Config.Gate.Red)(j.remembered(ctx, j.redKey(), j.red))
+		return j.advice(ctx, j.Config.Gate.Red, j.redKey(), j.red)
 	case "L1":
 		return j.static(ctx)
 	case "L2":
@@ -157,18 +157,25 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 	return Layer{}, errors.New("no such layer")
 }
 
-// soften lets a check that only warns hold nothing back when it cannot be made: that is told, and is no pass.
-func soften(level config.Level) func(Layer, error) (Layer, error) {
-	return func(l Layer, err error) (Layer, error) {
-		if level != config.Warn || err == nil && l.Result != Error {
-			return l, err
-		}
-		why := l.Summary
-		if err != nil {
-			why = err.Error()
-		}
-		return Layer{Result: NotApplicable, Summary: "could not be told: " + short(why, 500), Notes: l.Notes, Log: l.Log}, nil
+// advice is remembered for a check that has a level. The answer that it cannot be told is kept like any other, since it cost
+// a run of the tests; that something broke is not.
+func (j *judge) advice(ctx context.Context, level config.Level, in inputs, check func(context.Context) (Layer, error)) (Layer, error) {
+	l, err := j.remembered(ctx, in, func(ctx context.Context) (Layer, error) {
+		l, err := check(ctx)
+		return soften(level, l), err
+	})
+	if err != nil && level == config.Warn {
+		return soften(level, Layer{Result: Error, Summary: err.Error()}), nil
 	}
+	return l, err
+}
+
+// soften lets a check that only warns hold nothing back when it cannot be made: that is told, and is no pass.
+func soften(level config.Level, l Layer) Layer {
+	if level == config.Warn && l.Result == Error {
+		return Layer{Result: NotApplicable, Summary: "could not be told: " + short(l.Summary, 500), Notes: l.Notes, Log: l.Log}
+	}
+	return l
 }
 
 // remembered answers from the cache, else computes the answer and keeps it if it may be kept.

@@ -168,15 +168,14 @@ func TraceOf(ctx context.Context, req *Request) (*Trace, error) {
 	return m.trace, nil
 }
 
-// specificationOf reads the specification: the tree's on a person's commit, the baseline's for a requirement; where git
-// does not have it, the worktree's file.
+// specificationOf is the specification that a requirement was read from; on a person's commit it is the tree's, or where
+// git does not have it the worktree's file.
 func specificationOf(ctx context.Context, req *Request) (*spec.Spec, error) {
-	from := req.Tree
 	if req.Requirement != nil {
-		from = req.Base
+		return req.Requirement.Spec(), nil
 	}
 	name := req.Config.Spec
-	data, ok, err := req.Repo.File(ctx, from, name)
+	data, ok, err := req.Repo.File(ctx, req.Tree, name)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
@@ -33,8 +32,8 @@ const deepen = "fetch the whole history: git fetch --unshallow (in CI: fetch-dep
 func FindTrees(ctx context.Context, repo *git.Repo, base string, inTheMaking bool) (Trees, error) {
 	tree, err := repo.IndexTree(ctx)
 	if err != nil {
-		if strings.Contains(err.Error(), "unmerged") {
-			return Trees{}, exit.Fail("resolve the conflicts, then git add the files", "the index holds unmerged files: there is no tree to judge")
+		if unmerged, asked := repo.Unmerged(ctx); asked == nil && len(unmerged) > 0 {
+			return Trees{}, exit.Fail("resolve the conflicts, then git add the files", "the index holds unmerged files, %q for one: there is no tree to judge", unmerged[0])
 		}
 		return Trees{}, err
 	}

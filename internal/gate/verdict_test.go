@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -121,28 +122,37 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-// TestSoften: a check that only warns, and cannot be made, holds nothing back and is no pass.
-func TestSoften(t *testing.T) {
+// TestAdvice: a check that only warns, and cannot be made, holds nothing back and is no pass. What was told is kept, what
+// broke is tried again.
+func TestAdvice(t *testing.T) {
 	broken := errors.New("git log: no such commit")
 	for _, c := range []struct {
 		level config.Level
 		layer Layer
 		err   error
 		want  string
+		again bool
 	}{
-		{config.Warn, Layer{}, broken, "not-applicable could not be told: git log: no such commit"},
-		{config.Warn, Layer{Result: Error, Summary: "timeout"}, nil, "not-applicable could not be told: timeout"},
-		{config.Warn, Layer{Result: Pass, Summary: "fine"}, nil, "pass fine"},
-		{config.Enforce, Layer{Result: Error, Summary: "timeout"}, nil, "error timeout"},
-		{config.Enforce, Layer{}, broken, " git log: no such commit"},
+		{config.Warn, Layer{}, broken, "not-applicable could not be told: git log: no such commit", true},
+		{config.Warn, Layer{Result: Error, Summary: "no test ran"}, nil, "not-applicable could not be told: no test ran", false},
+		{config.Warn, Layer{Result: Pass, Summary: "fine"}, nil, "pass fine", false},
+		{config.Enforce, Layer{Result: Error, Summary: "no test ran"}, nil, "error no test ran", true},
+		{config.Enforce, Layer{}, broken, " git log: no such commit", true},
 	} {
-		l, err := soften(c.level)(c.layer, c.err)
-		got := string(l.Result) + " " + l.Summary
-		if err != nil {
-			got = string(l.Result) + " " + err.Error()
+		j := &judge{cache: &cache{dir: t.TempDir(), now: at(0)}}
+		tried := 0
+		for range 2 {
+			l, err := j.advice(t.Context(), c.level, inputs{Layer: "red"}, func(context.Context) (Layer, error) { tried++; return c.layer, c.err })
+			got := string(l.Result) + " " + l.Summary
+			if err != nil {
+				got = string(l.Result) + " " + err.Error()
+			}
+			if got != c.want {
+				t.Errorf("%s, %v: %q, want %q", c.level, c.layer, got, c.want)
+			}
 		}
-		if got != c.want {
-			t.Errorf("%s, %v: %q, want %q", c.level, c.layer, got, c.want)
+		if (tried == 2) != c.again {
+			t.Errorf("%s, %v: made %d times", c.level, c.layer, tried)
 		}
 	}
 }

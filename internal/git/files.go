@@ -33,11 +33,11 @@ func (r *Repo) Files() *Files { return &Files{top: r.Top} }
 // The content's hash decides, not what path leads to: a link to a folder on the way, even out of the worktree, is harmless.
 // A file that changes meanwhile is one with another content. Nothing that opening could wait for is waited for.
 func (f *Files) Blob(path, id string) (data []byte, ok bool) {
-	if f.misses > f.hits+maxMisses {
+	if id == "" || f.misses > f.hits+maxMisses {
 		return nil, false
 	}
 	data, ok = f.read(path)
-	if ok = ok && id != "" && blobName(data, len(id)) == id; !ok {
+	if ok = ok && blobName(data, len(id)) == id; !ok {
 		f.misses++
 		return nil, false
 	}
@@ -46,8 +46,8 @@ func (f *Files) Blob(path, id string) (data []byte, ok bool) {
 }
 
 func (f *Files) read(path string) (data []byte, ok bool) {
-	local, err := filepath.Localize(path)
-	if err != nil {
+	local := filepath.FromSlash(path)
+	if !filepath.IsLocal(local) {
 		return nil, false
 	}
 	file, err := os.OpenFile(filepath.Join(f.top, local), os.O_RDONLY|plainFile, 0)

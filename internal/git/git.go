@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"ralph-loop/internal/config"
@@ -39,6 +40,7 @@ type Repo struct {
 
 	environ  []string
 	objects  *lookup
+	cutShort *atomic.Bool
 	listed   *listings
 	patience time.Duration // how long one call may take; 0: Limit
 }
@@ -81,6 +83,9 @@ func changes(args []string) bool {
 	}
 	return false
 }
+
+// CutShort reports whether a git that changes something was ended by a signal, ours or another's: it may have left a lock.
+func (r *Repo) CutShort() bool { return r.cutShort.Load() }
 
 // CodeOf is the exit code of the call of git that err comes from, 0 for nil, -1 for any other error.
 func CodeOf(err error) int {
@@ -126,7 +131,7 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
 	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
-	r.objects, r.listed = &lookup{repo: r}, &listings{entries: map[string][]Entry{}}
+	r.objects, r.listed, r.cutShort = &lookup{repo: r}, &listings{entries: map[string][]Entry{}}, new(atomic.Bool)
 	return r, nil
 }
 
@@ -199,13 +204,17 @@ func (r *Repo) Patient(limit time.Duration) *Repo {
 	return &other
 }
 
-// fixed are the settings that no configuration of the user's may change under our plumbing.
+// fixed are the settings that no configuration of the user's may change under our plumbing. That line endings are converted
+// is the user's choice; to refuse what could not be converted back would stop a loop in the night for a file of an agent's.
 var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "trailer.separators=:",
+	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", InUTF8,
 }
+
+// InUTF8 is the setting that says of our commits' messages what they are, whatever the user writes his own in.
+const InUTF8 = "i18n.commitEncoding=UTF-8"
 
 // plumbing are the variables for the calls that read: no lock taken by the way, no replaced object believed.
 var plumbing = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "LC_ALL=C", "GIT_LITERAL_PATHSPECS=1"}
@@ -252,6 +261,9 @@ func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Read
 	err := cmd.Run()
 	if changes(name) {
 		failpoint.Step("git " + verb(name))
+		if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() < 0 && r.cutShort != nil {
+			r.cutShort.Store(true)
+		}
 	}
 	if errors.Is(err, exec.ErrWaitDelay) {
 		err = nil

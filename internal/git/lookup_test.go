@@ -105,6 +105,7 @@ func TestLookupsEnd(t *testing.T) {
 			t.Errorf("after it was %s HEAD is %q", name, got)
 		}
 	}
+	_ = must[string](t)(r.Head(t.Context())) // what was killed last runs again
 	pid := r.objects.cmd.Process.Pid
 	r.EndLookups()
 	r.EndLookups()

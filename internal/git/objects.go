@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"ralph-loop/internal/config"
@@ -94,6 +95,22 @@ func (r *Repo) writeTree(ctx context.Context) (string, error) {
 	}
 	// With its index git writes a shared part of it (split index), and runs a hook: neither is wanted here.
 	return r.WithIndex(copied).Line(ctx, "-c", "core.splitIndex=false", "-c", "core.hooksPath=/dev/null", "write-tree")
+}
+
+// Unmerged are the paths in the index that a conflict was left at, from the top: such an index has no tree.
+func (r *Repo) Unmerged(ctx context.Context) ([]string, error) {
+	out, err := r.Output(ctx, "ls-files", "--unmerged", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var paths []string
+	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		// Mode, object and stage before the tab; each side of a conflict has a line of its own.
+		if _, path, ok := strings.Cut(entry, "\t"); ok && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, nil
 }
 
 // File is the content of path in the tree that rev names; ok is false if it holds no such file.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -142,21 +143,32 @@ func TestIndexTree(t *testing.T) {
 
 func TestUnmergedIndex(t *testing.T) {
 	w := newWork(t)
-	w.write("a", "1\n")
+	for _, path := range []string{"a", "odd\n\xff\tname", "b"} {
+		w.write(path, "1\n")
+	}
 	w.commit("one")
+	r := w.open()
+	if paths := must[[]string](t)(r.Unmerged(t.Context())); len(paths) > 0 {
+		t.Errorf("without a conflict: %q", paths)
+	}
 	w.git("checkout", "-qb", "other")
 	w.write("a", "2\n")
+	w.write("odd\n\xff\tname", "2\n")
+	w.write("unmerged", "no conflict\n")
 	w.commit("two")
 	w.git("checkout", "-q", "main")
 	w.write("a", "3\n")
+	w.write("odd\n\xff\tname", "3\n")
 	w.commit("three")
-	r := w.open()
 	var out bytes.Buffer
 	if err := r.Porcelain(t.Context(), &out, "-c", "core.fsmonitor=false", "merge", "-q", "other"); err == nil {
 		t.Fatal("there is no conflict")
 	}
-	if tree, err := r.IndexTree(t.Context()); err == nil || !strings.Contains(err.Error(), "unmerged") {
-		t.Errorf("a conflict is the tree %q, %v", tree, err)
+	if tree, err := r.IndexTree(t.Context()); err == nil {
+		t.Errorf("a conflict is the tree %q", tree)
+	}
+	if paths := must[[]string](t)(r.Unmerged(t.Context())); !slices.Equal(paths, []string{"a", "odd\n\xff\tname"}) {
+		t.Errorf("unmerged: %q", paths)
 	}
 }
 
@@ -534,6 +546,41 @@ func TestConfigurationOfHead(t *testing.T) {
 		r = w.open()
 		if data, ok, err := r.File(t.Context(), r.HeadAtOpen, "ralph.yaml"); ok || err != nil {
 			t.Errorf("of a commit without one: %q, %v, %v", data, ok, err)
+		}
+	}
+}
+
+// TestFolder compares with what git lists itself.
+func TestFolder(t *testing.T) {
+	for _, format := range []string{"sha1", "sha256"} {
+		w := newWork(t, "--object-format="+format)
+		for _, name := range oddNames {
+			w.write("d/e/"+name, name)
+			w.write("top "+name, name)
+		}
+		w.write("d/sub.c", "x")
+		w.git("add", "-A")
+		blob := w.git("rev-parse", ":d/sub.c")
+		w.git("update-index", "--chmod=+x", "d/sub.c")
+		w.git("update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat("1", len(blob))+",d/sub")
+		w.git("update-index", "--add", "--cacheinfo", "120000,"+blob+",link")
+		tree := w.git("write-tree")
+		r := w.open()
+		for _, dir := range []string{".", "d", "d/e", "absent", "d/absent", "link", "d/sub", "d/sub.c", "d/sub.c/x"} {
+			args := []string{"ls-tree", "-z", "--full-tree", tree}
+			if dir != "." {
+				args = append(args, "--", dir+"/")
+			}
+			want := must[[]Entry](t)(parseEntries(string(must[[]byte](t)(r.Output(t.Context(), args...)))))
+			if dir == "d/sub" || dir == "d/sub.c" || dir == "link" {
+				want = nil // git lists the thing itself for its name with a slash
+			}
+			if got := must[[]Entry](t)(r.Folder(t.Context(), tree, dir)); !slices.Equal(got, want) {
+				t.Errorf("%s, %q: %q, want %q", format, dir, got, want)
+			}
+		}
+		if _, err := r.Folder(t.Context(), "no-such-rev", "d"); err == nil {
+			t.Error("no error for a rev that is not there")
 		}
 	}
 }

@@ -27,7 +27,7 @@ var realWords = map[string]bool{"states": true}
 // requirement reads one requirement; key is the id that stands before it in a mapping, else nil.
 func (r *reader) requirement(item, key *yaml.Node) *Requirement {
 	node := follow(item)
-	req := &Requirement{Status: Pending, node: node}
+	req := &Requirement{Status: Pending, spec: r.spec, node: node}
 	idAt := item
 	if key != nil {
 		req.ID, idAt = key.Value, key

@@ -60,11 +60,15 @@ type Requirement struct {
 
 	DependsOnAt []Place // where each entry of DependsOn stands
 
+	spec     *Spec
 	idLine   int          // where the id stands
 	node     *yaml.Node   // its mapping
 	criteria []*yaml.Node // its items of the separate list of criteria
 	acIDs    textSet      // of its criteria
 }
+
+// Spec is the specification that the requirement was read from.
+func (r *Requirement) Spec() *Spec { return r.spec }
 
 // Hash is the SHA-256, in hexadecimal, of the decoded requirement: all its keys, unknown ones too, in sorted order,
 // without status, priority and depends_on. Comments, quoting, layout and the order of keys do not change it.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,58 +42,51 @@ type gitTree struct {
 }
 
 func (t *gitTree) Present(paths []string) ([]string, error) {
-	var names, folders []string
+	folders := map[string][]git.Entry{}
+	var present []string
 	for _, p := range paths {
-		if folder, ok := strings.CutSuffix(p, "/"); ok {
-			folders = append(folders, folder) // with the slash git lists what is inside
-		} else {
-			names = append(names, p)
+		name := strings.TrimSuffix(p, "/") // with a slash a folder is meant
+		dir := path.Dir(name)
+		if _, ok := folders[dir]; !ok {
+			entries, err := t.folder(dir)
+			if err != nil {
+				return nil, err
+			}
+			folders[dir] = entries
+		}
+		if slices.ContainsFunc(folders[dir], func(e git.Entry) bool { return e.Path == name && (e.Kind == "tree") == (name != p) }) {
+			present = append(present, p)
 		}
 	}
-	found := map[string]bool{}
-	// One after the other: for a path inside a folder git leaves the folder itself out.
-	for _, list := range [][]string{names, folders} {
-		if len(list) == 0 {
-			continue
-		}
-		entries, err := t.entries(list)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(found, entries)
-	}
-	return only(paths, func(p string) bool { return found[p] }), nil
+	return present, nil
 }
 
 func (t *gitTree) List(dir string) ([]string, error) {
-	var args []string
-	if dir != "." {
-		args = []string{dir + "/"}
+	entries, err := t.folder(dir)
+	var paths []string
+	for _, e := range entries {
+		if e.Kind == "blob" {
+			paths = append(paths, e.Path)
+		}
 	}
-	found, err := t.entries(args)
-	return only(slices.Sorted(maps.Keys(found)), func(p string) bool { return !strings.HasSuffix(p, "/") }), err
+	slices.Sort(paths)
+	return paths, err
 }
 
-// entries are those of the paths that the tree has, folders with a slash at the end.
-func (t *gitTree) entries(paths []string) (map[string]bool, error) {
+// folder are the files and folders in a folder.
+func (t *gitTree) folder(dir string) ([]git.Entry, error) {
 	if t.rev == "" {
 		return nil, nil
 	}
-	out, err := t.repo.Output(t.ctx, append([]string{"ls-tree", "-z", "--full-tree", t.rev, "--"}, paths...)...)
+	entries, err := t.repo.Folder(t.ctx, t.rev, dir)
 	if err != nil {
 		return nil, fmt.Errorf("look for the test infrastructure: %w", err)
 	}
-	found := map[string]bool{}
-	for entry := range strings.SplitSeq(string(out), "\x00") {
-		meta, path, ok := strings.Cut(entry, "\t")
-		fields := strings.Fields(meta)
-		switch {
-		case !ok || len(fields) != 3:
-		case fields[1] == "tree":
-			found[path+"/"] = true
-		case fields[0] == "100644" || fields[0] == "100755":
-			found[path] = true
-			t.blobs[path] = fields[2]
+	var found []git.Entry
+	for _, e := range entries {
+		if e.Mode == "100644" || e.Mode == "100755" || e.Kind == "tree" {
+			found = append(found, e)
+			t.blobs[e.Path] = e.Hash
 		}
 	}
 	return found, nil

@@ -32,8 +32,9 @@ const (
 // tally is what a walk did, step by step.
 type tally struct {
 	mu       sync.Mutex
-	kills    map[string]int  // at each step, by its name without its number
-	seen     map[string]bool // steps that were passed or killed at
+	kills    map[string]int            // at each step, by its name without its number
+	seen     map[string]bool           // steps that were passed or killed at
+	leads    map[string]map[string]int // by step: those at which the start before it had been killed, how often
 	victims  map[victims]int
 	moments  int // kills at a random moment
 	starts   int
@@ -47,9 +48,9 @@ var numbered = regexp.MustCompile(` #\d+$|-\d+(\.txt)`)
 // base is a step's name without its number, and without the attempt's.
 func base(step string) string { return numbered.ReplaceAllString(step, "$1") }
 
-// next is the disturbance of a start: most are killed at a step, more readily where few were killed yet; the others at a
-// random moment.
-func (y *tally) next() disturbance {
+// next is the disturbance of a start: most are killed at a step where few were killed yet, or at one that led to such a
+// step in the start behind it; the others at a random moment. before is the step at which the last start was killed, or "".
+func (y *tally) next(before string) disturbance {
 	who := everyKind[rand.IntN(len(everyKind))]
 	if rand.IntN(5) == 0 {
 		return disturbance{whom: who, after: time.Duration(rand.IntN(1500)) * time.Millisecond}
@@ -59,11 +60,40 @@ func (y *tally) next() disturbance {
 		defer y.mu.Unlock()
 		name := base(step)
 		y.seen[name] = true
-		if y.kills[name] >= killsPerStep || rand.IntN(2) == 0 {
+		if before != "" {
+			if y.leads[name] == nil {
+				y.leads[name] = map[string]int{}
+			}
+			y.leads[name][before]++
+		}
+		if !y.wanted(name) || rand.IntN(2) == 0 {
 			return nobody
 		}
 		return who
 	}}
+}
+
+// wanted reports whether a kill at that step is one of which there are too few. Towards the end it is also one
+// that has led to such a step most often.
+func (y *tally) wanted(name string) bool {
+	if y.kills[name] < killsPerStep {
+		return true
+	}
+	const few = 12
+	left := 0
+	leads := false
+	for step := range y.seen {
+		if y.kills[step] >= killsPerStep {
+			continue
+		}
+		left++
+		most := 0
+		for _, n := range y.leads[step] {
+			most = max(most, n)
+		}
+		leads = leads || most > 0 && y.leads[step][name] == most
+	}
+	return leads && left <= few && y.total() >= killsAltogether
 }
 
 // count adds what a story did.
@@ -147,7 +177,7 @@ var described = map[victims]string{
 // TestRandomWalk kills the loop at random, starts it again until it ends, and looks for what must never be: in as many
 // repositories as the time allows.
 func TestRandomWalk(t *testing.T) {
-	y := &tally{kills: map[string]int{}, seen: map[string]bool{}, victims: map[victims]int{}, findings: map[kind]int{}}
+	y := &tally{kills: map[string]int{}, seen: map[string]bool{}, leads: map[string]map[string]int{}, victims: map[victims]int{}, findings: map[kind]int{}}
 	until := time.Now().Add(*limit)
 	enough := func() bool {
 		y.mu.Lock()
@@ -202,7 +232,11 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 		if s.kills() >= killsPerWorld || enough() {
 			return disturbance{}
 		}
-		with := y.next()
+		before := ""
+		if n := len(s.starts); n > 0 && s.starts[n-1].killed != nobody {
+			before = base(s.starts[n-1].at)
+		}
+		with := y.next(before)
 		if ask := with.atStep; ask != nil {
 			with.atStep = func(step string) victims {
 				if rand.IntN(20) == 0 {
