@@ -73,7 +73,7 @@ func manual(name, help string) string {
 var indented = regexp.MustCompile(`(?m)^  `)
 
 var (
-	caseLabel = regexp.MustCompile(`(?m)^\t+-[^()]*\)`)
+	caseLabel = regexp.MustCompile(`(?m)^\t+-[-a-z=*]*( \| -[-a-z=*]*)*\)`)
 	option    = regexp.MustCompile(`--[a-z][a-z-]+`)
 )
 
