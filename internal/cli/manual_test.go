@@ -73,7 +73,7 @@ func manual(name, help string) string {
 var indented = regexp.MustCompile(`(?m)^  `)
 
 var (
-	caseLabel = regexp.MustCompile(`(?m)^\t+-[^()\n]*\)`)
+	caseLabel = regexp.MustCompile(`(?m)^\t+-[-a-z=*]*( \| -[-a-z=*]*)*\)`)
 	option    = regexp.MustCompile(`--[a-z][a-z-]+`)
 )
 
