@@ -20,7 +20,7 @@ import (
 )
 
 // TestBenchLoop prints the table of docs/bench-loop.md: what the loop costs an iteration beside an agent that only
-// writes the right files, the tests, and git. With -short every project is measured once, for at most 30 iterations.
+// writes the right files, the tests, and git. With -short every project is measured three times, for at most 30 iterations.
 func TestBenchLoop(t *testing.T) {
 	b := newBench(t)
 	fmt.Printf("\n%s, git %s, %s/%s, %d cores; milliseconds an iteration, the least of the rounds\n\n", runtime.Version(), b.gitVersion(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
@@ -30,7 +30,7 @@ func TestBenchLoop(t *testing.T) {
 	for _, size := range []struct{ requirements, rounds int }{{10, 5}, {100, 2}, {1000, 1}} {
 		n, rounds := size.requirements, size.rounds
 		if testing.Short() {
-			n, rounds = min(n, 30), 1
+			n, rounds = min(n, 30), 3
 		}
 		var whole, plain phase
 		var parts map[string]phase
