@@ -150,7 +150,7 @@ func (c *Checkpoint) putBackAttempt(ctx context.Context, last *AttemptOutcome, d
 		}
 		return nil
 	})
-	return &Attempted{Number: last.Number, Outcome: last.Outcome, Changed: true, Again: true, Log: filepath.Join(dir, "agent.log")}, err
+	return &Attempted{Number: last.Number, Outcome: last.Outcome, Changed: true, Again: true, Log: filepath.Join(dir, logFile)}, err
 }
 
 func (c *Checkpoint) putBackReport(dir string) error {

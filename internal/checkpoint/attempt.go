@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +73,8 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if last := c.p.LastAttempt; last != nil && last.Aside && last.Req == id && last.Number == a.Number && !infra {
 		return c.putBackAttempt(ctx, last, dir)
 	}
-	if err := c.prepareAttempt(dir, prompt); err != nil {
+	text, err := c.prepareAttempt(prompt)
+	if err != nil {
 		return nil, err
 	}
 	// The event is recorded first: a state that does not allow an attempt must not pay for one.
@@ -98,16 +98,22 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	watched, stop := run.WithParent(ctx)
 	defer stop()
 	a, err = c.untilItRan(watched, id, func() (*Attempted, error) {
-		return a, c.once(watched, a, id, dir, timeout, command)
+		return a, c.once(watched, a, id, dir, text, timeout, command)
 	})
 	if watched.Err() != nil {
-		err = cmp.Or(err, c.PutAside(context.WithoutCancel(watched)))
+		aside := c.PutAside(context.WithoutCancel(watched))
+		switch {
+		case err == nil:
+			err = aside
+		case aside != nil: // the exit code is the interruption's
+			c.say("warning: the work at %s could not be put aside: %v", id, aside)
+		}
 	}
 	return a, err
 }
 
 // once dispatches the agent and finds out what it left.
-func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string, timeout time.Duration, command []string) error {
+func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string, prompt []byte, timeout time.Duration, command []string) error {
 	*a = Attempted{Number: a.Number}
 	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
 	// the repository cannot wait for that.
@@ -129,12 +135,16 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	if err := g.save(marker, a.Number); err != nil {
 		return err
 	}
+	if err := c.writeAnew(filepath.Join(dir, promptFile), prompt); err != nil {
+		return fmt.Errorf("keep the prompt: %w", err)
+	}
+	failpoint.Step("write prompt.txt")
 	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
 	if err != nil {
 		return err
 	}
 	interrupted := watched.Err()
-	a.Log, a.Seconds = filepath.Join(dir, "agent.log"), ended.Duration.Seconds()
+	a.Log, a.Seconds = filepath.Join(dir, logFile), ended.Duration.Seconds()
 	notes, err := g.putInOrder(after, a.Number)
 	if err != nil {
 		return fmt.Errorf("put the repository in order: %w", err)
@@ -152,41 +162,33 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	return c.weigh(after, a, ended, command[0], dir)
 }
 
-// prepareAttempt makes the attempt's folder and stores the prompt in it.
-func (c *Checkpoint) prepareAttempt(dir string, prompt io.Reader) error {
+// prepareAttempt reads the prompt, and sees to the state folder.
+func (c *Checkpoint) prepareAttempt(prompt io.Reader) ([]byte, error) {
 	if err := c.store.EnsureSprint(); err != nil {
-		return err
+		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return fmt.Errorf("make the attempt's folder: %w", err)
+	if err := c.checkStateFolders(); err != nil {
+		return nil, err
 	}
-	f, err := os.Create(filepath.Join(dir, "prompt.txt"))
+	text, err := io.ReadAll(prompt)
 	if err != nil {
-		return fmt.Errorf("keep the prompt: %w", err)
+		return nil, fmt.Errorf("read the prompt: %w", err)
 	}
-	n, err := io.Copy(f, prompt)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil {
-		return fmt.Errorf("keep the prompt: %w", err)
-	}
-	failpoint.Step("write prompt.txt")
-	if n == 0 {
+	if len(text) == 0 {
 		// Some agents do nothing and call it success when they are asked nothing.
-		return exit.Misuse("ralph-prompt REQ composes one", "the prompt on stdin is empty")
+		return nil, exit.Misuse("ralph-prompt REQ composes one", "the prompt on stdin is empty")
 	}
-	return nil
+	return text, nil
 }
 
 // dispatch runs the agent.
 func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
-	prompt, err := os.Open(filepath.Join(dir, "prompt.txt"))
+	prompt, err := os.Open(filepath.Join(dir, promptFile))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
 	}
 	defer prompt.Close()
-	log, err := os.OpenFile(filepath.Join(dir, "agent.log"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o644)
+	log, err := c.createAnew(filepath.Join(dir, logFile))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
@@ -199,36 +201,40 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 	}
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
-		ID:  marker,
+		ID: marker, Alone: true,
 		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
 	if err != nil {
 		return ended, err
 	}
-	// An agent may have deleted them; they are still open here.
+	if err := c.dropLinks(); err != nil {
+		return ended, err
+	}
+	// An agent may have deleted or replaced them; they are still open here.
 	for _, f := range []*os.File{prompt, log} {
-		if err := putBack(f); err != nil {
+		if err := c.putBack(filepath.Join(dir, filepath.Base(f.Name())), f); err != nil {
 			return ended, err
 		}
 	}
 	return ended, nil
 }
 
-// putBack writes an open file anew where its name is gone.
-func putBack(f *os.File) error {
-	if _, err := os.Lstat(f.Name()); !errors.Is(err, fs.ErrNotExist) {
+// putBack writes an open file anew where path is another or none.
+func (c *Checkpoint) putBack(path string, f *os.File) error {
+	was, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("put back %s: %w", path, err)
+	}
+	if now, err := os.Lstat(path); err == nil && os.SameFile(was, now) {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(f.Name()), 0o777); err != nil {
-		return fmt.Errorf("put back %s: %w", f.Name(), err)
-	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("put back %s: %w", f.Name(), err)
+		return fmt.Errorf("put back %s: %w", path, err)
 	}
-	copied, err := os.Create(f.Name())
+	copied, err := c.createAnew(path)
 	if err != nil {
-		return fmt.Errorf("put back %s: %w", f.Name(), err)
+		return fmt.Errorf("put back %s: %w", path, err)
 	}
 	_, err = io.Copy(copied, f)
 	if closeErr := copied.Close(); err == nil {
@@ -313,7 +319,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	a.tree, a.worked = tree, a.Changed && tree != c.p.LeftTree
 	a.how, a.words = how, lastWords(a.Log, log)
 	c.explain(a, ended, log)
-	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, "prompt.txt")); err != nil {
+	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, promptFile)); err != nil {
 		return err
 	}
 	if a.Changed {
@@ -340,7 +346,7 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		block, ok := learn.ReportIn([]byte(log.Message))
 		if !ok {
-			printed, err := learn.ReadReport(filepath.Join(dir, "agent.log"))
+			printed, err := learn.ReadReport(filepath.Join(dir, logFile))
 			if err != nil {
 				return fmt.Errorf("look for a report in the agent's log: %w", err)
 			}
@@ -355,7 +361,7 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	} else if err != nil {
 		return nil // unreadable: whoever needs the report says why
 	}
-	if err := os.WriteFile(filepath.Join(dir, reportFile), data, 0o644); err != nil {
+	if err := c.writeAnew(filepath.Join(dir, reportFile), data); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	failpoint.Step("keep the report")
@@ -393,7 +399,7 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted,
 // pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
 // clock was set back since.
 func (c *Checkpoint) pruneRuns() error {
-	root := filepath.Join(c.repo.Sprint(), "runs")
+	root := filepath.Join(c.repo.Sprint(), runsDir)
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil

@@ -80,7 +80,7 @@ const reportFile = "report.yaml"
 func (c *Checkpoint) runDir(id string) string { return c.p.runDir(c.repo, id) }
 
 func (p *Progress) runDir(repo *git.Repo, id string) string {
-	return filepath.Join(repo.Sprint(), "runs", git.RefName(p.Run), git.RefName(id))
+	return filepath.Join(repo.Sprint(), runsDir, git.RefName(p.Run), git.RefName(id))
 }
 
 // LastReport is the attempt whose report tells what was learned of a requirement that this run has done or blocked: its

@@ -58,7 +58,7 @@ func (c *Checkpoint) checkPrompts(id string, report func(string, ...any)) error 
 		if _, err := strconv.Atoi(e.Name()); err != nil {
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(dir, e.Name(), "prompt.txt"))
+		data, err := os.ReadFile(filepath.Join(dir, e.Name(), promptFile))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

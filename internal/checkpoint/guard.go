@@ -51,7 +51,7 @@ func (c *Checkpoint) unguarded(path string) bool {
 	if path == c.ReportPath() || path == c.guardPath() {
 		return true
 	}
-	if below(path, filepath.Join(c.repo.Sprint(), "runs")) {
+	if runs := filepath.Join(c.repo.Sprint(), runsDir); path == runs || below(path, runs) {
 		return true
 	}
 	name := filepath.Base(path)
@@ -117,6 +117,9 @@ func (c *Checkpoint) newGuard(ctx context.Context) (*guard, error) {
 // ref, since it may be the user's own edit. Files come before refs: git must not be called with an agent's settings.
 func (g *guard) putInOrder(ctx context.Context, attempt int) (notes []string, err error) {
 	c := g.c
+	if err := c.dropLinks(); err != nil {
+		return nil, err
+	}
 	notes = append(notes, c.dropLocks(c.guardPath())...)
 	found := map[string]keptFile{}
 	now, err := c.readGuarded()
@@ -246,7 +249,7 @@ func (g *guard) onlyLearned(was, now keptFile, past, present []byte) bool {
 // nameOf is how a file of ours or of git is called in notes.
 func (c *Checkpoint) nameOf(path string) string {
 	if rel, err := filepath.Rel(filepath.Dir(c.repo.Sprint()), path); err == nil && filepath.IsLocal(rel) {
-		return ".sprint-state/" + filepath.ToSlash(rel)
+		return filepath.ToSlash(filepath.Join(".sprint-state", rel))
 	}
 	for _, dir := range []string{c.repo.GitDir, c.repo.CommonDir} {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {

@@ -306,7 +306,7 @@ func (c *Checkpoint) moveNested(ctx context.Context, baseline, id string, userFi
 		if err := os.MkdirAll(dir, 0o777); err != nil {
 			return fmt.Errorf("move %q away: %w", path, err)
 		}
-		if dir, err = os.MkdirTemp(dir, "repository-"); err != nil {
+		if dir, err = os.MkdirTemp(dir, innerPrefix); err != nil {
 			return fmt.Errorf("move %q away: %w", path, err)
 		}
 		to := filepath.Join(dir, filepath.Base(path))

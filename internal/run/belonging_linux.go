@@ -2,6 +2,8 @@ package run
 
 import (
 	"bytes"
+	"fmt"
+	"iter"
 	"os"
 	"strconv"
 	"syscall"
@@ -13,47 +15,70 @@ import (
 // What this process started is younger than it, so of all older ones only their age is looked at. With pid < 0, where
 // another one started them, all are.
 func belonging(pid int, id string) []int {
-	entries, err := os.ReadDir("/proc")
-	if err != nil {
-		return nil
-	}
 	marker := []byte(Marker + "=" + id)
-	var buf [1024]byte // a process's line in stat is shorter: some fifty numbers and a name of at most 64 bytes
 	oldest := uint64(0)
-	if own, ok := readStatus("self", buf[:]); ok && pid >= 0 {
+	if own, ok := readStatus("self"); ok && pid >= 0 {
 		oldest = own.begun
 	}
 	var out []int
-	for _, e := range entries {
-		p, err := strconv.Atoi(e.Name())
-		if err != nil || p == os.Getpid() {
+	for p, s := range processes() {
+		if s.begun < oldest || p == os.Getpid() {
 			continue
 		}
-		s, ok := readStatus(e.Name(), buf[:])
-		if !ok || s.begun < oldest {
-			continue
-		}
-		if s.group == pid || s.session == pid || id != "" && carries(e.Name(), marker) {
+		if s.group == pid || s.session == pid || id != "" && carries(p, marker) {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
+// processes are the live processes, each looked at as soon as it is listed: who was started meanwhile has a higher number
+// and is met further on. os.ReadDir lists them all before the first look.
+func processes() iter.Seq2[int, status] {
+	return func(yield func(int, status) bool) {
+		fd, err := syscall.Open("/proc", syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
+		if err != nil {
+			return
+		}
+		defer syscall.Close(fd)
+		var buf [512]byte // some twenty names
+		for {
+			n, err := syscall.ReadDirent(fd, buf[:])
+			if err == syscall.EINTR {
+				continue
+			}
+			if err != nil || n <= 0 {
+				return
+			}
+			_, _, names := syscall.ParseDirent(buf[:n], -1, nil)
+			for _, name := range names {
+				pid, err := strconv.Atoi(name)
+				if err != nil {
+					continue
+				}
+				if s, ok := readStatus(name); ok && !yield(pid, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // status is what /proc says of a live process.
 type status struct {
-	group, session int
-	begun          uint64 // clock ticks since the machine's start
+	parent, group, session int
+	begun                  uint64 // clock ticks since the machine's start
 }
 
 // readStatus reads with bare system calls: there may be hundreds of processes, and os.ReadFile makes three times as many.
-func readStatus(pid string, buf []byte) (s status, alive bool) {
+func readStatus(pid string) (s status, alive bool) {
+	var buf [1024]byte // the line is shorter: some fifty numbers and a name of at most 64 bytes
 	fd, err := syscall.Open("/proc/"+pid+"/stat", syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
 		return s, false
 	}
 	defer syscall.Close(fd)
-	n, err := syscall.Read(fd, buf)
+	n, err := syscall.Read(fd, buf[:])
 	if err != nil || n <= 0 {
 		return s, false
 	}
@@ -62,14 +87,15 @@ func readStatus(pid string, buf []byte) (s status, alive bool) {
 	if len(f) < 20 || f[0][0] == 'Z' || f[0][0] == 'X' {
 		return s, false
 	}
+	s.parent, _ = strconv.Atoi(string(f[1]))
 	s.group, _ = strconv.Atoi(string(f[2]))
 	s.session, _ = strconv.Atoi(string(f[3]))
 	s.begun, _ = strconv.ParseUint(string(f[19]), 10, 64)
 	return s, true
 }
 
-func carries(pid string, marker []byte) bool {
-	env, err := os.ReadFile("/proc/" + pid + "/environ")
+func carries(pid int, marker []byte) bool {
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
 		return false
 	}

@@ -31,9 +31,20 @@ func endTree(pid int, id string, wait time.Duration, exited <-chan error) {
 		}
 		return len(left) > 0
 	}
-	alive := send(syscall.SIGTERM)
+	// What a look met may have started another, and ended, behind the look's back: only several in a row tell that all
+	// is over.
+	none := func(s syscall.Signal) bool {
+		for range 3 {
+			if send(s) {
+				return false
+			}
+			time.Sleep(time.Millisecond)
+		}
+		return true
+	}
+	alive := !none(syscall.SIGTERM)
 	if !alive && exited == nil {
-		return // whom one of them starts has a higher number, so this look would have met it
+		return
 	}
 	for deadline := time.Now().Add(wait); alive && time.Now().Before(deadline); alive = len(belonging(pid, id)) > 0 {
 		select {
@@ -42,9 +53,8 @@ func endTree(pid int, id string, wait time.Duration, exited <-chan error) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	// One may start another between the look and the kill: again until none is left.
 	for range 100 {
-		if !send(syscall.SIGKILL) {
+		if none(syscall.SIGKILL) {
 			break
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -35,6 +35,7 @@ type Command struct {
 	Timeout time.Duration // wall clock, 0: none
 	Idle    time.Duration // longest silence on Stdout and Stderr, 0: none
 	ID      string        // the marker's value; empty: no marker
+	Alone   bool          // nothing else is started meanwhile: all that comes from here is the command's (Linux)
 }
 
 // Why a command ended.
@@ -82,6 +83,10 @@ func (c *Command) Run(ctx context.Context) (Ended, error) {
 		cmd.Env = append(slices.Clone(c.Env), Marker+"="+c.ID)
 	}
 	OwnSession(cmd)
+	adopted := c.Alone && adopt()
+	if adopted {
+		defer release()
+	}
 	begun := time.Now()
 	if err := cmd.Start(); err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -91,11 +96,19 @@ func (c *Command) Run(ctx context.Context) (Ended, error) {
 	}
 	exited := make(chan error, 1)
 	go func() { exited <- cmd.Wait() }()
-	why, err := c.watch(ctx, exited, []*os.File{c.Stdout, stderr})
-	if why != Exited {
-		endTree(cmd.Process.Pid, c.ID, grace, exited)
+	pid, orphans := cmd.Process.Pid, func() {}
+	if adopted {
+		orphans = func() { reap(pid) }
+	}
+	why, err := c.watch(ctx, exited, []*os.File{c.Stdout, stderr}, orphans)
+	left := exited
+	if why == Exited {
+		left = nil
+	}
+	if adopted {
+		endDescendants(pid, grace, left)
 	} else {
-		endTree(cmd.Process.Pid, c.ID, grace, nil)
+		endTree(pid, c.ID, grace, left)
 	}
 	ended := Ended{Why: why, Code: shellCode(cmd.ProcessState), Duration: time.Since(begun)}
 	if why == Exited && cmd.ProcessState.ExitCode() < 0 {
@@ -108,8 +121,8 @@ func (c *Command) Run(ctx context.Context) (Ended, error) {
 // they cannot be told).
 func EndMarked(id string) { endTree(-1, id, grace, nil) }
 
-// watch waits for the end of the command or of its patience.
-func (c *Command) watch(ctx context.Context, exited <-chan error, outputs []*os.File) (string, error) {
+// watch waits for the end of the command or of its patience, and calls often several times a second.
+func (c *Command) watch(ctx context.Context, exited <-chan error, outputs []*os.File, often func()) (string, error) {
 	var timeout <-chan time.Time
 	if c.Timeout > 0 {
 		t := time.NewTimer(c.Timeout)
@@ -133,6 +146,7 @@ func (c *Command) watch(ctx context.Context, exited <-chan error, outputs []*os.
 		case <-timeout:
 			return TimedOut, nil
 		case <-tick.C:
+			often()
 			if n := size(outputs); n != written {
 				written, since = n, time.Now()
 			}
