@@ -46,8 +46,9 @@ func (c *Checkpoint) guarded() []string {
 	return roots
 }
 
-// unguarded are the files below the roots that change for good reasons while an agent runs.
-func (c *Checkpoint) unguarded(path string) bool {
+// unguarded are the files below the roots that change for good reasons while an agent runs. A link is none by its name: a
+// lock that is one, or a named pipe, would lead the next program of ours astray, or hold it up.
+func (c *Checkpoint) unguarded(path string, kind fs.FileMode) bool {
 	if path == c.ReportPath() || path == c.guardPath() {
 		return true
 	}
@@ -55,7 +56,7 @@ func (c *Checkpoint) unguarded(path string) bool {
 		return true
 	}
 	name := filepath.Base(path)
-	return strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || atomicfile.IsTemporary(name)
+	return kind.IsRegular() && (strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != LogName || atomicfile.IsTemporary(name))
 }
 
 func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
@@ -67,7 +68,7 @@ func (c *Checkpoint) readGuarded() (map[string]keptFile, error) {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
 			}
-			if err != nil || c.unguarded(path) {
+			if err != nil || c.unguarded(path, d.Type()) {
 				return err
 			}
 			if d.IsDir() {

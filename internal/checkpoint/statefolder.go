@@ -41,7 +41,7 @@ func (c *Checkpoint) checkStateFolders() error {
 			return fmt.Errorf("look at the state folder: %w", err)
 		}
 		if !info.IsDir() {
-			return exit.Refuse("put a folder with the same files in its place", "%s is a link, and agents could turn it", dir)
+			return exit.Fail("put a folder with the same files in its place", "%s is a link, and agents could turn it", dir)
 		}
 	}
 	return nil
