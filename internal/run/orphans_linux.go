@@ -60,30 +60,33 @@ func endDescendants(leader int, wait time.Duration, exited <-chan error) {
 	if exited == nil {
 		leader = 0
 	}
-	gone := func(within time.Duration) bool {
-		select {
-		case <-exited:
-			exited, leader = nil, 0
-		case <-time.After(within):
-		}
-		return reap(leader)
-	}
 	if leader == 0 && reap(leader) {
 		return // the usual end
 	}
 	told := map[int]bool{}
-	for deadline := time.Now().Add(wait); time.Now().Before(deadline); {
-		signalDescendants(syscall.SIGTERM, told)
-		if gone(10 * time.Millisecond) {
-			return
+	rounds := func(s syscall.Signal, every, limit time.Duration) (none bool) {
+		for over := time.After(limit); ; {
+			signalDescendants(s, told)
+			select {
+			case <-over:
+				return false
+			case <-exited:
+				exited, leader = nil, 0
+			case <-time.After(every):
+			}
+			if reap(leader) {
+				return true
+			}
+			if s == syscall.SIGKILL {
+				clear(told)
+			}
 		}
 	}
-	for deadline := time.Now().Add(stubborn); time.Now().Before(deadline); {
-		signalDescendants(syscall.SIGKILL, map[int]bool{})
-		if gone(time.Millisecond) {
-			return
-		}
+	if rounds(syscall.SIGTERM, 10*time.Millisecond, wait) {
+		return
 	}
+	clear(told)
+	rounds(syscall.SIGKILL, time.Millisecond, stubborn)
 	if exited != nil {
 		<-exited
 	}
