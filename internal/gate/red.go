@@ -117,11 +117,11 @@ func withoutReruns(c *config.Config) *config.Config {
 // be told apart by files.
 func (j *judge) findNewTests(ctx context.Context) (t newTests, mixed int, err error) {
 	t.names, t.first = map[string]bool{}, map[string]int{}
-	class := classifier(j.Config, j.agreed)
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool { return f.Class == diffstat.Test && isFile(f.NewMode) })
 	if err != nil {
 		return t, 0, err
 	}
+	class := classifier(j.Config, j.agreed) // it is looked for by now
 	for _, f := range files {
 		if j.isInside(f.Path) {
 			mixed++

@@ -36,7 +36,7 @@ func lostUnread(c sourceChange, class *diffstat.Classifier) string {
 	switch {
 	case after == 0:
 		return "the test file is emptied"
-	case isCode(old) && 2*after < before:
+	case c.unread() && isCode(old) && 2*after < before:
 		return fmt.Sprintf("%s of its %d left, blank ones and comments aside", plural(after, "line"), before)
 	}
 	return ""

@@ -30,6 +30,7 @@ func TestUnreadTestFiles(t *testing.T) {
 		"data cut":          {sourceChange{Path: "checks/a.json", Before: long, After: text}, ""},
 		"a script cut":      {sourceChange{Path: "checks/a", Before: long, After: text}, "test-removed"},
 		"another kind cut":  {sourceChange{Path: "checks/a.feature", Before: long, After: text}, "test-removed"},
+		"ported":            {sourceChange{Path: "test/test_a.py", OldPath: "test/a.bats", Before: long, After: []byte("def test_a(): assert f()\n")}, ""},
 		"bats skips":        {sourceChange{Path: "test/a.bats", Before: text, After: []byte("x = 1\n\tskip 'later'\n")}, "test-skipped"},
 		"bats skipped":      {sourceChange{Path: "test/a.bats", Before: []byte("skip\n"), After: []byte("  skip now\n")}, ""},
 		"a longer word":     {sourceChange{Path: "test/a.bats", Before: text, After: []byte("x = 1\nskip_all=1\n# skip\n")}, ""},
