@@ -37,10 +37,10 @@ type Progress struct {
 	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
-	Left          string          `yaml:"left,omitempty"`         // a commit with what the attempt before had left, which failed: the next begins with it
+	Left          string          `yaml:"left,omitempty"`         // a commit with what the last agent left, while the tree is clean of it: the next attempt begins with it
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over a limit of its service, or does not reach it
 	Made          *MadeInfra      `yaml:"made,omitempty"`         // the newest test infrastructure that no commit of a requirement's holds yet
-	MessageHook   string          `yaml:"message_hook,omitempty"` // the commit-msg hook that was there as the loop was started
+	MessageHook   string          `yaml:"message_hook,omitempty"` // the commit-msg hook that was there as the loop was started, or refused a message since
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
