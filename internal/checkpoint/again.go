@@ -59,11 +59,12 @@ func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head stri
 	return &ended
 }
 
-// keepLeft keeps what the last agent for r had left, where that was judged and failed or a limit cut it short: the next
+// keepLeft keeps what an attempt at r had left that was judged and failed, where no agent has worked on it since: the next
 // attempt begins with it, once the tree was cleaned in between.
 func (c *Checkpoint) keepLeft(ctx context.Context, r *Requirement) error {
-	failed := r.Status == Retry && c.replayed(r.ID, FailAgain) || r.Status == InfraDispatch && r.Infra.Tries > 0 && c.replayed(r.ID, InfraNeeded)
-	if !failed && c.p.Limit == nil || c.p.Left != "" {
+	failed := r.Status == Retry || r.Status == InfraDispatch && r.Infra.Tries > 0
+	untouched := c.replayed(r.ID, FailAgain, InfraNeeded) || c.p.Limit != nil && !c.p.Limit.Worked
+	if !failed || !untouched || c.p.Left != "" {
 		return nil
 	}
 	if tree, err := c.repo.Tree(ctx, c.p.LeftTree); err != nil || tree == "" || tree != c.p.LeftTree {
@@ -73,7 +74,7 @@ func (c *Checkpoint) keepLeft(ctx context.Context, r *Requirement) error {
 	if err != nil || len(withoutAgentsFile(paths)) == 0 {
 		return err
 	}
-	ref, err := c.keepTree(ctx, "left", r.ID, c.p.LeftTree, c.p.Baseline, "what the last agent for "+r.ID+" left")
+	ref, err := c.keepTree(ctx, "left", r.ID, c.p.LeftTree, c.p.Baseline, "what the last attempt at "+r.ID+" left")
 	if err != nil {
 		return err
 	}
@@ -81,7 +82,7 @@ func (c *Checkpoint) keepLeft(ctx context.Context, r *Requirement) error {
 	if err != nil {
 		return err
 	}
-	c.say("%s: what its last agent left is kept under %s, and the next attempt begins with it", r.ID, ref)
+	c.say("%s: what its last attempt left is kept under %s, and the next one begins with it", r.ID, ref)
 	return c.update(ctx, func(p *Progress) error {
 		p.Left = left
 		return nil

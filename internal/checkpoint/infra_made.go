@@ -51,15 +51,17 @@ func (c *Checkpoint) layOut(ctx context.Context) error {
 		return nil
 	}
 	if left := c.p.Left; left != "" {
-		why, err := c.lay(ctx, left, "what the last agent for "+r.ID+" left", refFor(c.p.Run, "left", r.ID))
-		if err != nil || why == "" {
+		tree, why, err := c.lay(ctx, left, "what the last attempt at "+r.ID+" left", refFor(c.p.Run, "left", r.ID))
+		if err != nil {
 			return err
 		}
 		err = c.update(ctx, func(p *Progress) error {
-			p.Left = ""
+			if p.LeftTree = tree; why != "" {
+				p.Left = ""
+			}
 			return nil
 		})
-		if err != nil {
+		if err != nil || why == "" {
 			return err
 		}
 	}
@@ -67,7 +69,7 @@ func (c *Checkpoint) layOut(ctx context.Context) error {
 	if made == "" {
 		return nil
 	}
-	why, err := c.lay(ctx, made, "the test infrastructure that was made for "+r.ID, refFor(c.p.Run, "infra", r.ID))
+	_, why, err := c.lay(ctx, made, "the test infrastructure that was made for "+r.ID, refFor(c.p.Run, "infra", r.ID))
 	if err != nil || why != pruned {
 		return err
 	}
@@ -80,23 +82,23 @@ func (c *Checkpoint) layOut(ctx context.Context) error {
 	})
 }
 
-// lay is layMade for what is called so and kept under ref, with the index left at the baseline. why is doesNotFit or pruned,
+// lay is layMade for what is called so and kept under ref, but leaves the index at the baseline. why is doesNotFit or pruned,
 // of which a warning tells; anything else in the way is refused.
-func (c *Checkpoint) lay(ctx context.Context, commit, called, ref string) (why string, err error) {
-	_, why, err = c.layMade(ctx, commit)
+func (c *Checkpoint) lay(ctx context.Context, commit, called, ref string) (tree, why string, err error) {
+	tree, why, err = c.layMade(ctx, commit)
 	switch {
 	case err != nil:
-		return "", err
+		return "", "", err
 	case why == doesNotFit:
 		c.say("warning: %s does not fit what was committed since; it is kept under %s", called, ref)
 	case why == pruned:
 		c.say("warning: %s is gone: %s", called, why)
 	case why != "":
-		return "", exit.Refuse("move it away, or commit it", "%s cannot be brought back: %s", called, why)
+		return "", "", exit.Refuse("move it away, or commit it", "%s cannot be brought back: %s", called, why)
 	default:
-		return "", c.setIndex(ctx, c.p.Baseline)
+		return tree, "", c.setIndex(ctx, c.p.Baseline)
 	}
-	return why, nil
+	return "", why, nil
 }
 
 // Why what was made, or left, cannot be laid out: the same files were changed since, or nothing holds it any more.
