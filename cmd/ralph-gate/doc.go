@@ -77,9 +77,10 @@
 //	           for a tree that is held back anyway
 //
 // mocks, integrity and trace read Go, JavaScript, TypeScript, Python, Rust and Java; in other languages integrity sees
-// that a test file is gone, moved out of the tests, or emptied. The levels gate.mock_boundary, gate.trace, gate.scope and
-// gate.red are off, warn (as they begin) or enforce; a warning changes no result. With gate.reruns a test that fails and
-// then passes on the same tree is a pass, marked flaky.
+// that a test file is gone, moved out of the tests, emptied, or cut to less than half its lines of code, and new skips of
+// bats, RSpec and minitest. The levels gate.mock_boundary, gate.trace, gate.scope and gate.red are off, warn (as they begin)
+// or enforce; a warning changes no result. With gate.reruns a test that fails and then passes on the same tree is a pass,
+// marked flaky.
 //
 // Each is pass, fail, not-applicable or error; an error is never a pass. Go works without configuration. For anything
 // else ralph.yaml names the commands: gate.typecheck, gate.lint, gate.test, gate.test_reports (JUnit XML; TAP and the

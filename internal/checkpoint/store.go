@@ -151,16 +151,6 @@ func (s *Store) Load() (*Progress, error) {
 	return p, nil
 }
 
-// exists reports whether there ever was a state, though it may be one that cannot be read.
-func (s *Store) exists() bool {
-	for _, path := range []string{s.path(), s.copy()} {
-		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-			return true
-		}
-	}
-	return false
-}
-
 // Update is one read-modify-write under the write lock. change gets the present state, or nil, and gives the next one;
 // an error leaves everything as it was.
 func (s *Store) Update(ctx context.Context, change func(*Progress) (*Progress, error)) error {
@@ -186,13 +176,31 @@ func (s *Store) UpdateLearnings(ctx context.Context, ingested string, change fun
 	if !s.exists() {
 		return false, nil
 	}
-	return true, s.Update(ctx, func(p *Progress) (*Progress, error) {
+	gone := false
+	err = s.Update(ctx, func(p *Progress) (*Progress, error) {
+		if gone = p == nil; gone { // moved away meanwhile
+			return nil, errNoRun()
+		}
 		// Taken in again after it is settled, by hand perhaps, it stays settled.
 		if r := p.Find(ingested); r != nil && (r.Status == Done && r.Steps.State.IsZero() || r.failed() && r.Steps.Learnings.IsZero()) {
 			r.Steps.Learnings = r.Steps.after(s.now().UTC().Truncate(time.Second))
 		}
 		return p, change(&p.Learnings)
 	})
+	if gone {
+		return false, nil
+	}
+	return true, err
+}
+
+// exists reports whether there is a state that Load would give, or refuse. It makes nothing, as the lock would.
+func (s *Store) exists() bool {
+	for _, path := range []string{s.path(), s.copy()} {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }
 
 // RecordTold records of a requirement how its learnings were told to on.learned: problem is why that failed, or "". One

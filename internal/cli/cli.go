@@ -114,11 +114,14 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	}
 	// The printers are global in urfave/cli: one program a process, so the last writer is the right one.
 	urfave.HelpPrinter = func(w io.Writer, _ string, about any) {
+		text := app.Description
 		if c, ok := about.(*urfave.Command); ok && c.Name != app.Name {
-			writeVerbHelp(w, app.Name, app.Description, c)
-			return
+			var b strings.Builder
+			writeVerbHelp(&b, app.Name, text, c)
+			text = b.String()
 		}
-		fmt.Fprint(w, app.Description)
+		// gofmt wants a tab where a terminal has room for two spaces.
+		fmt.Fprint(w, strings.ReplaceAll(text, "\t", "  "))
 	}
 	urfave.VersionPrinter = func(c *urfave.Context) { fmt.Fprintf(c.App.Writer, "%s %s\n", c.App.Name, c.App.Version) }
 	urfave.VersionFlag = &urfave.BoolFlag{Name: "version", Usage: "print the version", DisableDefaultText: true}

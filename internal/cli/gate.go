@@ -71,6 +71,12 @@ type gateQuestion struct {
 	touched     []gate.Touched // earlier requirements that the report of the work in progress names
 }
 
+// request is the question as the gate is asked it.
+func (g *gateProgram) request(q *gateQuestion) gate.Request {
+	return gate.Request{Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, BaseTree: q.trees.BaseTree, Others: q.trees.Others, Tree: q.trees.Tree,
+		Requirement: q.requirement, Made: q.made, Head: q.trees.Head, Done: q.done, Touched: q.touched, Now: g.Now}
+}
+
 // ask finds the trees, the requirement and the configuration in force.
 func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*gateQuestion, error) {
 	repo, err := git.Open(ctx, g.Dir, g.Environ)

@@ -10,7 +10,6 @@ import (
 	urfave "github.com/urfave/cli/v2"
 
 	"ralph-loop/internal/coverage"
-	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
@@ -35,15 +34,7 @@ func (g *gateProgram) diff(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	classifier, err := gate.Classifier(c.Context, q.repo, q.config, q.trees.Base)
-	if err != nil {
-		return err
-	}
-	others := q.trees.Others
-	if q.made != "" {
-		others = append(others, q.made)
-	}
-	stat, err := diffstat.Measure(c.Context, q.repo, q.trees.Base, q.trees.Tree, classifier, others...)
+	stat, err := gate.Added(c.Context, g.request(q))
 	if err != nil {
 		return err
 	}

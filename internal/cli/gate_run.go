@@ -95,27 +95,26 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 	}
 	untold := m.titled && m.quiet
 	var writeErr error
-	v, err := gate.Run(ctx, gate.Request{
-		Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, BaseTree: q.trees.BaseTree, Others: q.trees.Others, Tree: q.trees.Tree, Requirement: q.requirement, Made: q.made, Head: q.trees.Head, Done: q.done, Touched: q.touched,
-		Only: m.only, StopAtFirst: m.stopAtFirst, Now: g.Now,
-		OnLayer: func(l gate.Layer) {
-			if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {
-				return
-			}
-			if untold {
-				fmt.Fprintf(g.Stdout, "%s\n", what)
-				untold = false
-			}
-			if err := l.WriteText(g.Stdout, m.colour); err != nil && writeErr == nil {
+	ask := g.request(q)
+	ask.Only, ask.StopAtFirst = m.only, m.stopAtFirst
+	ask.OnLayer = func(l gate.Layer) {
+		if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {
+			return
+		}
+		if untold {
+			fmt.Fprintf(g.Stdout, "%s\n", what)
+			untold = false
+		}
+		if err := l.WriteText(g.Stdout, m.colour); err != nil && writeErr == nil {
+			writeErr = err
+		}
+		if out, ok := g.Stdout.(interface{ Flush() error }); ok {
+			if err := out.Flush(); err != nil && writeErr == nil {
 				writeErr = err
 			}
-			if out, ok := g.Stdout.(interface{ Flush() error }); ok {
-				if err := out.Flush(); err != nil && writeErr == nil {
-					writeErr = err
-				}
-			}
-		},
-	})
+		}
+	}
+	v, err := gate.Run(ctx, ask)
 	if err != nil {
 		return nil, err
 	}

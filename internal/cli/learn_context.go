@@ -138,7 +138,6 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 	return err
 }
 
-// texts are the words of a specification, without its keys and ids.
 // language is the one that the specification is written in. To take a large one apart is dear, and one in plain ASCII
 // without an escape tells at once.
 func (l *learnPlace) language(ctx context.Context) (string, error) {
@@ -156,6 +155,7 @@ func (l *learnPlace) language(ctx context.Context) (string, error) {
 	return learn.Language(texts(s)), nil
 }
 
+// texts are the words of a specification, without its keys and ids.
 func texts(s *spec.Spec) string {
 	var b strings.Builder
 	for _, r := range s.Requirements {

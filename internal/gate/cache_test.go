@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"ralph-loop/internal/config"
 	"ralph-loop/internal/git"
 )
 
@@ -172,6 +173,20 @@ func TestKeyDependsOnEveryInput(t *testing.T) {
 	}
 	if len(seen) != 8 {
 		t.Errorf("%d different keys of 8", len(seen))
+	}
+}
+
+// TestMergesKeyHoldsHistory: where a merge's sides parted is no matter of their trees.
+func TestMergesKeyHoldsHistory(t *testing.T) {
+	key := func(base string, others ...string) string {
+		j := &judge{Request: Request{Config: new(config.Config), Base: base, Others: others, Tree: "t"}, baseTree: "b"}
+		return j.integrityKey().key()
+	}
+	if key("1", "o") == key("2", "o") {
+		t.Error("two histories with one key")
+	}
+	if key("1") != key("2") {
+		t.Error("without a merge the tree is all that counts")
 	}
 }
 

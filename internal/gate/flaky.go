@@ -63,6 +63,9 @@ func (j *judge) goTestsAgain(ctx context.Context, p *plan, r *testRun, log *os.F
 		packages[pkg], names[test] = true, true
 	}
 	told, err := j.runGoTests(ctx, p, packages, names, log)
+	if _, isTool := asTool(err); isTool {
+		return nil // a run that was cut short mends nothing
+	}
 	if err != nil {
 		return err
 	}
@@ -83,7 +86,8 @@ func (j *judge) goTestsAgain(ctx context.Context, p *plan, r *testRun, log *os.F
 	return nil
 }
 
-// runGoTests runs the tests of some names in some packages, without coverage and never from go's own cache.
+// runGoTests runs the tests of some names in some packages, without coverage and never from go's own cache. Beside the error
+// of a step that did not come to its own end it gives what was told until then.
 func (j *judge) runGoTests(ctx context.Context, p *plan, packages, names map[string]bool, log *os.File) (*goRun, error) {
 	all := &goRun{}
 	for _, s := range p.of(goTest) {
@@ -100,7 +104,8 @@ func (j *judge) runGoTests(ctx context.Context, p *plan, packages, names map[str
 		}
 		fmt.Fprintf(log, "$ %s\n", strings.Join(s.Args, " "))
 		out, err := j.exec(ctx, s)
-		if _, isTool := asTool(err); err != nil && !isTool {
+		tool, isTool := asTool(err)
+		if err != nil && !isTool {
 			return nil, err
 		}
 		told, err := j.goEvents(out.stdout, log)
@@ -113,6 +118,9 @@ func (j *judge) runGoTests(ctx context.Context, p *plan, packages, names map[str
 		all.failed = append(all.failed, told.failed...)
 		all.broken = append(all.broken, told.broken...)
 		all.builds = append(all.builds, told.builds...)
+		if isTool {
+			return all, tool
+		}
 	}
 	return all, nil
 }

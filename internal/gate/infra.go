@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -17,7 +16,7 @@ import (
 // infra holds a tree to the contract about its test infrastructure. The contract is the baseline's: the work under
 // judgement neither makes one nor gets rid of it.
 
-const infraVersion = 1
+const infraVersion = 2
 
 func (j *judge) infraKey() inputs {
 	t := j.Config.TestInfra
@@ -41,9 +40,8 @@ func (j *judge) contract(ctx context.Context) (*testinfra.Contract, error) {
 	return c, nil
 }
 
-// Classifier tells tests from implementation by the configuration, and takes the test infrastructure for test code:
-// with a contract in the baseline, wherever its helper may lie.
-func Classifier(ctx context.Context, repo *git.Repo, c *config.Config, base string) (*diffstat.Classifier, error) {
+// classifierOf is the classifier with the contract that a baseline holds.
+func classifierOf(ctx context.Context, repo *git.Repo, c *config.Config, base string) (*diffstat.Classifier, error) {
 	contract, err := testinfra.Find(c.TestInfra, testinfra.InGit(ctx, repo, base))
 	if err != nil {
 		return nil, err
@@ -51,6 +49,8 @@ func Classifier(ctx context.Context, repo *git.Repo, c *config.Config, base stri
 	return classifier(c, contract), nil
 }
 
+// classifier tells tests from implementation by the configuration, and takes the test infrastructure for test code: with a
+// contract in the baseline, wherever its helper may lie.
 func classifier(c *config.Config, contract *testinfra.Contract) *diffstat.Classifier {
 	d := &diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}
 	if contract != nil {
@@ -126,7 +126,7 @@ func (j *judge) ownHelpers(ctx context.Context, contract *testinfra.Contract, he
 		tested := false
 		for _, f := range files {
 			class, _ := tests.ByName(f.Path)
-			tested = tested || class == diffstat.Test && bytes.Contains(f.After, []byte(e.Name))
+			tested = tested || class == diffstat.Test && mentions(string(f.After), e.Name, wordByte)
 			line := testinfra.Defines(f.Path, f.After, e.Name)
 			if line == 0 || testinfra.Defines(f.Path, f.Before, e.Name) > 0 {
 				continue

@@ -39,7 +39,8 @@ type changedTests struct{ before, after *testcode.File }
 //   - Go files that do not parse.
 //
 // What it cannot see: rows taken out of a table, weaker comparisons, helpers of other files. In a language without a reader
-// it sees only that a test file is gone, moved to where nothing takes it for one, or emptied.
+// it sees only that a test file is gone, moved to where nothing takes it for one, emptied, or cut to less than half its lines;
+// and new skips of bats, RSpec and minitest.
 func integrityFindings(changes []sourceChange, class *diffstat.Classifier) []Finding {
 	var findings []Finding
 	var files []changedTests
@@ -47,6 +48,9 @@ func integrityFindings(changes []sourceChange, class *diffstat.Classifier) []Fin
 		old := cmp.Or(c.OldPath, c.Path)
 		if why := lostUnread(c, class); why != "" {
 			findings = append(findings, Finding{Path: old, Rule: "test-removed", Message: why})
+		}
+		if line, found := newSkip(c); found {
+			findings = append(findings, Finding{Path: c.Path, Line: line, Rule: "test-skipped", Message: "more tests skip than before"})
 		}
 		if c.unread() {
 			continue

@@ -11,7 +11,7 @@ import (
 
 // L1b holds the added lines to the share of tests among them. It counts in integers.
 
-const ratioVersion = 3
+const ratioVersion = 4
 
 func (j *judge) ratioKey() inputs {
 	g := j.Config.Gate

@@ -24,7 +24,7 @@ import (
 // It costs a run of the tests: for Go of the new and changed ones, for a project's own commands of them all. So it is
 // made last, only for a tree that nothing else holds back, and not in the hook.
 
-const redVersion = 1
+const redVersion = 2
 
 func (j *judge) redKey() inputs {
 	g := j.Config.Gate
@@ -96,9 +96,14 @@ func (j *judge) red(ctx context.Context) (Layer, error) {
 	return untold("nothing tells how to run the tests", ""), nil
 }
 
-// untold is the answer where the tests do not tell.
+// untold is the answer where the tests do not tell, though they ran to their own end: it may be kept.
 func untold(why, log string) Layer {
-	return Layer{Result: Error, Summary: why, Log: log, Advice: "let the tests' report name each test (gate.test_reports), or set gate.red to warn"}
+	return Layer{untold: true, Result: Error, Summary: why, Log: log, Advice: "let the tests' report name each test (gate.test_reports), or set gate.red to warn"}
+}
+
+// brokeOff is the answer where the run cannot be believed, whatever the tests are: another one may tell.
+func brokeOff(why, advice, log string) Layer {
+	return Layer{Result: Error, Summary: "on the baseline's implementation: " + short(why, 300), Log: log, Advice: advice}
 }
 
 // withoutReruns: a test that fails only sometimes fails here for no reason.
@@ -112,11 +117,11 @@ func withoutReruns(c *config.Config) *config.Config {
 // be told apart by files.
 func (j *judge) findNewTests(ctx context.Context) (t newTests, mixed int, err error) {
 	t.names, t.first = map[string]bool{}, map[string]int{}
-	class := classifier(j.Config, j.agreed)
 	files, err := j.changedContents(ctx, func(f diffstat.File) bool { return f.Class == diffstat.Test && isFile(f.NewMode) })
 	if err != nil {
 		return t, 0, err
 	}
+	class := classifier(j.Config, j.agreed) // it is looked for by now
 	for _, f := range files {
 		if j.isInside(f.Path) {
 			mixed++
@@ -230,7 +235,8 @@ func (j *judge) redGo(ctx context.Context, second *judge, p *plan, tests newTest
 		return Layer{Result: NotApplicable, Summary: "no Go test is new or changed"}, nil
 	}
 	told, err := second.runGoTests(ctx, p, packages, tests.names, log)
-	if err != nil {
+	cut, isTool := asTool(err)
+	if err != nil && !isTool {
 		return Layer{}, err
 	}
 	l := Layer{Result: Pass, Log: log.Name()}
@@ -239,6 +245,8 @@ func (j *judge) redGo(ctx context.Context, second *judge, p *plan, tests newTest
 		l.Summary = "the new and changed tests do not compile on the baseline's implementation"
 	case told.counts.Failed > 0:
 		l.Summary = fmt.Sprintf("%s of the new and changed tests on the baseline's implementation", plural(told.counts.Failed, "failure"))
+	case cut != nil:
+		return brokeOff(cut.why, cut.advice, log.Name()), nil
 	case len(told.broken) > 0:
 		l.Summary = "the new and changed tests do not run to their end on the baseline's implementation"
 	case told.counts.Passed == 0:
@@ -282,8 +290,12 @@ func (j *judge) redOwn(ctx context.Context, second *judge, tests newTests) (Laye
 	switch {
 	case named > 0:
 		l.Summary = fmt.Sprintf("%s of the new and changed tests on the baseline's implementation", plural(named, "failure"))
+	case r.cut != nil:
+		return brokeOff(r.cut.why, r.cut.advice, r.log), nil
 	case len(failing) > 0 && j.baselineIsGreen():
 		l.Summary = "the tests pass on the baseline, and fail with the new and changed ones: " + short(failing[0].Message, 200)
+	case len(r.errors) > 0:
+		return brokeOff(r.errors[0].Message, r.advice, r.log), nil
 	case len(failing) > 0:
 		l = untold("tests fail on the baseline's implementation, and nothing shows that the new ones are among them", r.log)
 		l.Notes = []string{"where the baseline was judged before, as the loop does, it can be told"}
@@ -301,19 +313,15 @@ func (t *newTests) meant(f failure) bool {
 		return true
 	}
 	first, _, _ := strings.Cut(f.Message, "\n")
-	if slices.ContainsFunc(t.files, func(file string) bool { return strings.Contains(first, file) }) {
+	if slices.ContainsFunc(t.files, func(file string) bool { return mentionsFile(first, file) }) {
 		return true
 	}
 	for name := range t.names {
-		if i := strings.Index(first, name); i >= 0 && len(name) > 3 && !wordAt(first, i-1) && !wordAt(first, i+len(name)) {
+		if len(name) > 3 && mentions(first, name, wordByte) {
 			return true
 		}
 	}
 	return false
-}
-
-func wordAt(s string, i int) bool {
-	return i >= 0 && i < len(s) && (s[i] == '_' || s[i] >= '0' && s[i] <= '9' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z')
 }
 
 // green is the finding: the tests prove nothing.

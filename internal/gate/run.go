@@ -67,14 +67,10 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 	if err := CheckLayers(req.Only); err != nil {
 		return nil, err
 	}
-	baseTree := req.BaseTree
-	if baseTree == "" {
-		var err error
-		if baseTree, err = req.Repo.Tree(ctx, req.Base); err != nil {
-			return nil, fmt.Errorf("find the baseline's tree: %w", err)
-		}
+	j, err := newJudge(ctx, req)
+	if err != nil {
+		return nil, err
 	}
-	j := &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}
 	defer j.close()
 
 	v := &Verdict{Version: 1, Base: req.Base, Others: req.Others, Tree: req.Tree, Layers: []Layer{}}
@@ -109,6 +105,17 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 	}
 	v.Result = v.outcome()
 	return v, nil
+}
+
+func newJudge(ctx context.Context, req Request) (*judge, error) {
+	baseTree := req.BaseTree
+	if baseTree == "" {
+		var err error
+		if baseTree, err = req.Repo.Tree(ctx, req.Base); err != nil {
+			return nil, fmt.Errorf("find the baseline's tree: %w", err)
+		}
+	}
+	return &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}, nil
 }
 
 // CheckLayers refuses names that are no layer's.
@@ -158,16 +165,22 @@ func (j *judge) layer(ctx context.Context, name string) (Layer, error) {
 }
 
 // advice is remembered for a check that has a level. The answer that it cannot be told is kept like any other, since it cost
-// a run of the tests; that something broke is not.
+// a run of the tests; that something broke is not, and is softened behind the cache.
 func (j *judge) advice(ctx context.Context, level config.Level, in inputs, check func(context.Context) (Layer, error)) (Layer, error) {
 	l, err := j.remembered(ctx, in, func(ctx context.Context) (Layer, error) {
 		l, err := check(ctx)
-		return soften(level, l), err
+		if l.untold {
+			l = soften(level, l)
+		}
+		return l, err
 	})
-	if err != nil && level == config.Warn {
-		return soften(level, Layer{Result: Error, Summary: err.Error()}), nil
+	if err != nil {
+		if level != config.Warn {
+			return l, err
+		}
+		l = Layer{Result: Error, Summary: err.Error()}
 	}
-	return l, err
+	return soften(level, l), nil
 }
 
 // soften lets a check that only warns hold nothing back when it cannot be made: that is told, and is no pass.
@@ -211,8 +224,17 @@ func (j *judge) changed(ctx context.Context) (*diffstat.Stat, error) {
 	return stat, nil
 }
 
-// added counts what the tree adds, but for the test infrastructure that was made for the requirement: those lines answered
-// for themselves as they came.
+// Added counts what the tree adds itself, as the layer L1b does: not what a side of a merge has, nor the test infrastructure
+// that was made for the requirement.
+func Added(ctx context.Context, req Request) (*diffstat.Stat, error) {
+	j, err := newJudge(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return j.added(ctx)
+}
+
+// added leaves out the lines that were made for the requirement: they answered for themselves as they came.
 func (j *judge) added(ctx context.Context) (*diffstat.Stat, error) {
 	if j.Made == "" {
 		return j.changed(ctx)
@@ -221,7 +243,7 @@ func (j *judge) added(ctx context.Context) (*diffstat.Stat, error) {
 	if err != nil {
 		return nil, err
 	}
-	return diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, classifier(j.Config, contract), j.Made)
+	return diffstat.Measure(ctx, j.Repo, j.baseTree, j.Tree, classifier(j.Config, contract), append(slices.Clone(j.Others), j.Made)...)
 }
 
 // checkout makes the exported copy hold exactly tree. The copy is locked until the judge closes.

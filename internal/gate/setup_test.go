@@ -63,6 +63,8 @@ func TestMeant(t *testing.T) {
 		"only in the text below it": {Finding{Rule: "test failed", Message: "FAIL: test_one\n calls test_two"}, false},
 		"by its file":               {Finding{Path: "tests/test_a.py", Rule: "test failed", Message: "x"}, true},
 		"a place in any output":     {Finding{Path: "tests/test_a.py", Rule: "tests failed", Message: "x"}, false},
+		"named in the output":       {Finding{Rule: "test failed", Message: "not ok 1 - ./tests/test_a.py"}, true},
+		"the file of a folder":      {Finding{Rule: "test failed", Message: "not ok 1 - old/tests/test_a.py"}, false},
 		"another file":              {Finding{Path: "tests/test_b.py", Rule: "test failed", Message: "x"}, false},
 	} {
 		if got := tests.meant(failure{Finding: c.f}); got != c.want {

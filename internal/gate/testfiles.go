@@ -13,11 +13,14 @@ import (
 
 // The integrity layer reads changed files. Its rules are in integrity.go.
 
-const integrityVersion = 5
+const integrityVersion = 6
 
 func (j *judge) integrityKey() inputs {
 	g := j.Config.Gate
 	in := inputs{Layer: "integrity", Version: integrityVersion, Tree: j.Tree, Base: j.baseTree, Settings: []any{g.TestGlobs, g.IgnoreGlobs, j.Config.TestInfra.File}}
+	if len(j.Others) > 0 { // where the sides parted, their histories tell
+		in.Settings = append(in.Settings, j.Base)
+	}
 	if j.Requirement != nil {
 		in.Requirement = []any{j.Requirement.Allow}
 	}
@@ -55,11 +58,11 @@ func (j *judge) integrity(ctx context.Context) (Layer, error) {
 	case read+unread == 0:
 		return Layer{Result: NotApplicable, Summary: "no source file that can be read for tests is changed"}, nil
 	case read == 0:
-		l.Summary = "no test file is gone or emptied; what is in them cannot be read"
+		l.Summary = "no test file is gone, emptied or cut to less than half; what is in them cannot be read"
 	}
 	found := integrityFindings(files, class)
 	if read > 0 && unread > 0 {
-		l.Notes = append(l.Notes, plural(unread, "changed test file")+" in a language without a reader: looked only whether it is gone or emptied")
+		l.Notes = append(l.Notes, plural(unread, "changed test file")+" in a language without a reader: looked only whether it is gone, emptied, cut to less than half, or skips")
 	}
 	if j.Requirement == nil {
 		left := withoutJustified(found, files)

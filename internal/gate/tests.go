@@ -16,7 +16,7 @@ import (
 
 // L2 and L3 are one run of all tests: L3 reads the coverage that this very run wrote.
 
-const suiteVersion = 2
+const suiteVersion = 3
 
 // testRun is one run of the whole suite on one tree.
 type testRun struct {
@@ -30,6 +30,7 @@ type testRun struct {
 	silent   bool      // a command ended well and nothing shows that a test ran
 	cover    coverage.Data
 	coverErr error     // why cover is not whole
+	cut      *errTool  // a command that did not come to its own end; errors has it too
 	flaky    []Finding // tests that failed and passed when they were run again
 	log      string
 	notes    []string
@@ -122,7 +123,7 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 	if err := appendFile(log, out.stderr); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("write the log: %w", err)
 	}
-	tool, isTool := errors.AsType[*errTool](err)
+	tool, isTool := asTool(err)
 	if err != nil && !isTool {
 		return err
 	}
@@ -132,9 +133,7 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 	}
 	j.addGoRun(s, r, told)
 	if isTool {
-		r.errors = append(r.errors, Finding{Rule: "runner", Message: tool.why})
-		r.advice = tool.advice
-		r.coverErr = errUnfinished
+		r.cutShort(tool)
 		return nil
 	}
 	if told.counts == (Counts{}) && len(told.broken) == 0 && len(r.builds) == 0 && out.code != 0 {
@@ -151,6 +150,12 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 		r.coverErr = readCoverage(&r.cover, profile)
 	}
 	return nil
+}
+
+// cutShort takes in that a command did not come to its own end.
+func (r *testRun) cutShort(tool *errTool) {
+	r.errors = append(r.errors, Finding{Rule: "runner", Message: tool.why})
+	r.advice, r.coverErr, r.cut = tool.advice, errUnfinished, tool
 }
 
 // goEvents reads what "go test -json" printed to a file, and writes it to the log as a person reads it.
@@ -259,7 +264,7 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 			return fmt.Errorf("write the log: %w", err)
 		}
 	}
-	tool, isTool := errors.AsType[*errTool](err)
+	tool, isTool := asTool(err)
 	if err != nil && !isTool {
 		return err
 	}
@@ -296,8 +301,7 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 		}
 	}
 	if isTool {
-		r.errors = append(r.errors, Finding{Rule: "runner", Message: tool.why})
-		r.advice, r.coverErr = tool.advice, errUnfinished
+		r.cutShort(tool)
 		return nil
 	}
 	if told.form == "" && len(j.Config.Gate.TestReports) == 0 {

@@ -47,6 +47,37 @@ func short(s string, most int) string {
 	return strings.ToValidUTF8(s[:most-len(mark)], "") + mark
 }
 
+// mentions reports whether a name stands in a text with no byte that could be a part of it on either side.
+func mentions(text, name string, part func(byte) bool) bool {
+	for from := 0; name != ""; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			break
+		}
+		i += from
+		end := i + len(name)
+		if (i == 0 || !part(text[i-1])) && (end == len(text) || !part(text[end])) {
+			return true
+		}
+		from = i + 1
+	}
+	return false
+}
+
+// mentionsFile is mentions for a path, which a tool may begin with "./" and end a sentence with.
+func mentionsFile(text, path string) bool {
+	text = strings.ReplaceAll(text+" ", ". ", " ")
+	return mentions(text, path, pathByte) || mentions(text, "./"+path, pathByte)
+}
+
+func wordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
+}
+
+func pathByte(b byte) bool {
+	return wordByte(b) || b >= 0x80 || strings.IndexByte(`/\.-+@~`, b) >= 0
+}
+
 // headTail cuts the middle out of a text that is longer than most bytes, and says so. Both ends stay, since a cause
 // may stand first and a failure last.
 func headTail(s string, most int) string {

@@ -128,6 +128,26 @@ func TestClipKeepsBothEnds(t *testing.T) {
 	}
 }
 
+// TestMentions: a name stands alone, and the first place is not the only one.
+func TestMentions(t *testing.T) {
+	for text, want := range map[string]bool{
+		"test_two": true, "FAIL: test_two (x)": true, "test_two_more": false, "test_two_more, test_two": true, "atest_two": false, "": false, "test_tw": false,
+	} {
+		if got := mentions(text, "test_two", wordByte); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+	for text, want := range map[string]bool{
+		"b_t.sh": true, "not ok 1 b_t.sh": true, "./b_t.sh:3: no": true, "(b_t.sh)": true, "see b_t.sh.": true, "see b_t.sh. It fails": true,
+		"t/b_t.sh": false, "/t/b_t.sh": false, "ab_t.sh": false, "b_t.sh.bak": false, "b_t.sh/x": false, "a-b_t.sh": false, "x/./b_t.sh": false, "éb_t.sh": false,
+		"t/b_t.sh, b_t.sh": true,
+	} {
+		if got := mentionsFile(text, "b_t.sh"); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 func TestHeadTail(t *testing.T) {
 	long := strings.Repeat("ä", 1000)
 	for _, most := range []int{0, 5, 20, 50, 1999, 2000} {

@@ -22,7 +22,7 @@ import (
 // trace asks which test covers which criterion. Tests say it themselves, in comments: "@test REQ-001" and
 // "@covers AC-001-01, AC-001-02".
 
-const traceVersion = 1
+const traceVersion = 2
 
 // Trace is the matrix of criteria and tests.
 type Trace struct {
@@ -68,7 +68,8 @@ func (j *judge) traceKey() inputs {
 		in.Requirement = []any{j.Requirement.Hash(), j.Base}
 		return in
 	}
-	in.Settings = append(in.Settings, j.Base, j.Head, j.Done != nil, j.Done)
+	// Where git does not have the specification the worktree's file is read.
+	in.Settings = append(in.Settings, j.Base, j.Head, j.Done != nil, j.Done, linkDigest(j.Repo.Top, j.Config.Spec))
 	return in
 }
 
@@ -272,7 +273,7 @@ func (m *traceMatrix) add(r *spec.Requirement, held bool) {
 
 // read looks through the tree's tests. Those that name nothing are not opened.
 func (m *traceMatrix) read(ctx context.Context, req *Request) error {
-	class, err := Classifier(ctx, req.Repo, req.Config, req.Base)
+	class, err := classifierOf(ctx, req.Repo, req.Config, req.Base)
 	if err != nil {
 		return err
 	}

@@ -87,6 +87,7 @@ type Layer struct {
 	Cached   bool      `json:"cached"`
 
 	untested bool // the tree has no test at all
+	untold   bool // an error that no second run would mend: the tests ended by themselves, and do not tell
 }
 
 // Verdict is the gate's answer for one tree.

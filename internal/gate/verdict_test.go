@@ -134,9 +134,10 @@ func TestAdvice(t *testing.T) {
 		again bool
 	}{
 		{config.Warn, Layer{}, broken, "not-applicable could not be told: git log: no such commit", true},
-		{config.Warn, Layer{Result: Error, Summary: "no test ran"}, nil, "not-applicable could not be told: no test ran", false},
+		{config.Warn, Layer{Result: Error, Summary: "timeout"}, nil, "not-applicable could not be told: timeout", true},
+		{config.Warn, Layer{Result: Error, Summary: "no test ran", untold: true}, nil, "not-applicable could not be told: no test ran", false},
 		{config.Warn, Layer{Result: Pass, Summary: "fine"}, nil, "pass fine", false},
-		{config.Enforce, Layer{Result: Error, Summary: "no test ran"}, nil, "error no test ran", true},
+		{config.Enforce, Layer{Result: Error, Summary: "no test ran", untold: true}, nil, "error no test ran", true},
 		{config.Enforce, Layer{}, broken, " git log: no such commit", true},
 	} {
 		j := &judge{cache: &cache{dir: t.TempDir(), now: at(0)}}
