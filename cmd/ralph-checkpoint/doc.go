@@ -106,7 +106,8 @@
 //	1      no: an illegal event, a gate that failed, nothing to judge, a requirement over its budget
 //	2      the command line is wrong
 //	3      could not decide
-//	11     attempt: the agent fails at once wherever it is sent; pass: a commit-msg hook refuses the message alone
+//	11     attempt: the agent fails at once wherever it is sent; pass: a commit-msg hook refuses the message, whatever
+//	       is committed, and the requirement is blocked for that
 //	12     cost: the run is over its budget
 //	13     attempt: the agent is over a limit of its service, for longer than is waited
 //	124    the agent ran out of time and left nothing

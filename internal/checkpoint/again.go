@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,18 +19,19 @@ import (
 
 // An attempt whose agent had ended when the loop was interrupted is not made again: what it left is judged. The tree is
 // cleaned all the same, since a start must see the user's own changes and files and nothing else, and so must the user's
-// next "git commit -a"; the recorded tree, and not what lies there by then, is put back when the attempt is asked for.
+// next "git commit -a"; the recorded tree, and not what lies there by then, is put back when the attempt is asked for. So is
+// what an attempt had left that was judged and failed, for the next one to begin with: a start lays it out.
 
 // PutAside leaves worktree and index as the user had them where the loop ends with a requirement in work: what it holds
 // is kept under a ref, and the next start goes on with the requirement. With none in work it does nothing.
 func (c *Checkpoint) PutAside(ctx context.Context) error {
-	if c.p == nil || !c.p.open() || c.p.Working() == "" || c.p.LastAttempt != nil && c.p.LastAttempt.Aside {
+	if c.p == nil || !c.p.open() || c.p.Working() == "" {
 		return nil
 	}
 	if branch, err := c.repo.Branch(ctx); err != nil || branch != c.p.Branch {
 		return err // the next start says so
 	}
-	return c.settleWork(ctx, "at the next start")
+	return c.settleWork(ctx, false)
 }
 
 // endedAttempt is the attempt of r that ended and was not judged, or nil where there is none, or where its work stands
@@ -57,28 +59,68 @@ func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head stri
 	return &ended
 }
 
-// sayInterrupted tells what becomes of an interrupted requirement. ref holds what lay in the tree, or is ""; an attempt that
-// ended is judged when that is said.
-func (c *Checkpoint) sayInterrupted(ctx context.Context, id string, ended *AttemptOutcome, ref, when string) error {
-	if ended == nil {
-		if ref != "" {
-			c.say("%s was interrupted; what its attempt had done, and anybody since, is kept under %s, and the same attempt begins again", id, ref)
+// keepLeft keeps what an attempt at r had left that was judged and failed, where no agent has worked on it since: the next
+// attempt begins with it, once the tree was cleaned in between.
+func (c *Checkpoint) keepLeft(ctx context.Context, r *Requirement) error {
+	failed := r.Status == Retry || r.Status == InfraDispatch && r.Infra.Tries > 0
+	untouched := c.replayed(r.ID, FailAgain, InfraNeeded) || c.p.Limit != nil && !c.p.Limit.Worked
+	if !failed || !untouched || c.p.Left != "" {
+		return nil
+	}
+	if tree, err := c.repo.Tree(ctx, c.p.LeftTree); err != nil || tree == "" || tree != c.p.LeftTree {
+		return nil // somebody pruned what no ref holds
+	}
+	paths, err := c.changes(ctx, c.p.Baseline, c.p.LeftTree)
+	if err != nil || len(withoutAgentsFile(paths)) == 0 {
+		return err
+	}
+	ref, err := c.keepTree(ctx, "left", r.ID, c.p.LeftTree, c.p.Baseline, "what the last attempt at "+r.ID+" left")
+	if err != nil {
+		return err
+	}
+	left, err := c.repo.Commit(ctx, ref)
+	if err != nil {
+		return err
+	}
+	c.say("%s: what its last attempt left is kept under %s, and the next one begins with it", r.ID, ref)
+	return c.update(ctx, func(p *Progress) error {
+		p.Left = left
+		return nil
+	})
+}
+
+// laidOut is the commit that a start lays out for r, or the baseline.
+func (c *Checkpoint) laidOut(r *Requirement) string {
+	return cmp.Or(c.p.Left, r.Infra.Made, c.p.Baseline)
+}
+
+// sayPutAside tells what becomes of the requirement in work as the tree is cleaned. ref holds what lay there that is not
+// kept already, or is "". An attempt that ended is judged now, or at the next start.
+func (c *Checkpoint) sayPutAside(ctx context.Context, r *Requirement, ended *AttemptOutcome, ref string, now bool) error {
+	if ended != nil && (now || !c.p.LastAttempt.Aside) {
+		what, when := "attempt", "at the next start"
+		if r.Status == InfraDispatch {
+			what = "test infrastructure, dispatch"
 		}
+		if now {
+			when = "now"
+		}
+		c.say("%s: the agent had ended, and what %s %d left is judged %s", r.ID, what, ended.Number, when)
+	}
+	switch {
+	case ref == "":
 		return nil
-	}
-	what := "attempt"
-	if c.p.Find(id).Status == InfraDispatch {
-		what = "test infrastructure, dispatch"
-	}
-	c.say("%s was interrupted when its agent had ended: what %s %d left is judged %s", id, what, ended.Number, when)
-	if ref == "" {
+	case ended == nil && c.p.Left == "":
+		c.say("%s is in work: what its attempt had done, and anybody since, is kept under %s, and the same attempt begins again", r.ID, ref)
 		return nil
+	case ended != nil:
+		since, err := c.changes(ctx, c.p.LeftTree, ref)
+		if err != nil || len(withoutAgentsFile(since)) == 0 {
+			return err
+		}
 	}
-	since, err := c.changes(ctx, c.p.LeftTree, ref)
-	if err == nil && len(withoutAgentsFile(since)) > 0 {
-		c.say("%s: what was changed since then is not a part of it, and is kept under %s", id, ref)
-	}
-	return err
+	c.say("%s: what was changed since then is not a part of it, and is kept under %s", r.ID, ref)
+	return nil
 }
 
 // saySwept names the commit of the user's that took along what an attempt had left in the tree: after a kill nothing could
@@ -110,7 +152,11 @@ func (c *Checkpoint) saySwept(ctx context.Context, r *Requirement, head string) 
 	if more := len(swept) - 1; more > 0 {
 		names += fmt.Sprintf(" and %d more", more)
 	}
-	c.say("warning: commit %.12s holds what the interrupted attempt at %s had left in the tree: %s; where that was not meant, 'git reset %.12s~' takes it off the branch", commit, r.ID, names, commit)
+	takeBack := fmt.Sprintf("git revert %.12s", commit)
+	if commit == head {
+		takeBack = fmt.Sprintf("git reset %.12s~", commit)
+	}
+	c.say("warning: commit %.12s holds what the interrupted attempt at %s had left in the tree: %s; where that was not meant, '%s' takes it back", commit, r.ID, names, takeBack)
 	return nil
 }
 

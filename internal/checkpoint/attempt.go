@@ -83,7 +83,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		if err != nil {
 			return err
 		}
-		p.LastAttempt = nil
+		p.LastAttempt, p.Left = nil, ""
 		if !infra {
 			r.Steps.Isolate = r.Steps.after(c.stamp())
 		}

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -87,7 +88,11 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	// Last of all: nobody may take it for the user's own files.
-	if err := c.restoreInfra(ctx); err != nil {
+	err = c.layOut(ctx)
+	if ctx.Err() != nil {
+		err = cmp.Or(err, c.PutAside(context.WithoutCancel(ctx)), context.Cause(ctx))
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, r := range p.Requirements {
@@ -134,12 +139,11 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
 	}
-	return c.settleWork(ctx, "now")
+	return c.settleWork(ctx, true)
 }
 
-// settleWork finds out what became of the requirement in work, and cleans the tree. An attempt that has ended is judged
-// when that is said.
-func (c *Checkpoint) settleWork(ctx context.Context, when string) error {
+// settleWork finds out what became of the requirement in work, and cleans the tree. now says that the work goes on at once.
+func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
 		for _, note := range c.dropLocks(c.store.copy()) {
@@ -161,12 +165,21 @@ func (c *Checkpoint) settleWork(ctx context.Context, when string) error {
 		return err
 	}
 	ended := c.endedAttempt(ctx, r, head)
+	if err := c.keepLeft(ctx, r); err != nil {
+		return err
+	}
+	known := ""
+	if laid := c.laidOut(r); laid != c.p.Baseline {
+		if known, _, err = c.merge(ctx, laid, head); err != nil {
+			return err
+		}
+	}
 	// Somebody may have committed since: the tree to clean to is then that commit's.
-	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID)
+	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID, known)
 	if err != nil {
 		return err
 	}
-	if err := c.sayInterrupted(ctx, r.ID, ended, ref, when); err != nil {
+	if err := c.sayPutAside(ctx, r, ended, ref, now); err != nil {
 		return err
 	}
 	if head != c.p.Baseline {

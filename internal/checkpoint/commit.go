@@ -106,12 +106,13 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		made, output, commitErr := c.gitCommit(ctx, intent)
 		if commitErr != nil {
 			// What no attempt can mend must not cost one.
-			err := c.mustCommit(ctx, parent)
-			if err == nil && event == Pass {
-				err = c.messageAlone(ctx, parent, message)
-			}
-			if err != nil {
+			if err := c.mustCommit(ctx, parent); err != nil {
 				return "", c.dropIntent(ctx, fmt.Errorf("%s: %w", id, err))
+			}
+			if event == Pass {
+				if err := c.blockRefused(ctx, id, parent, message); err != nil {
+					return "", err
+				}
 			}
 			return "", c.dropIntent(ctx, exit.Refuse("the hook's output goes into the retry", "%s: git did not commit: %w\n%s", id, commitErr, output))
 		}
@@ -135,6 +136,33 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			return "", err
 		}
 	}
+}
+
+// blockRefused blocks a requirement whose message the commit-msg hook refuses whatever is committed; the error then says so,
+// with the code exit.Blocked. nil: it is the work that was refused.
+func (c *Checkpoint) blockRefused(ctx context.Context, id, parent, message string) error {
+	hook, err := c.findMessageHook(ctx)
+	why := ""
+	if err == nil {
+		why, err = c.refusedAlone(ctx, hook, parent, message)
+	}
+	if err != nil {
+		return c.dropIntent(ctx, fmt.Errorf("%s: %w", id, err))
+	}
+	if why == "" {
+		return nil
+	}
+	err = c.update(ctx, func(p *Progress) error {
+		p.Intent, p.MessageHook = nil, hook // it is asked before the next agent is paid
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.Block(ctx, id, why); err != nil {
+		return err
+	}
+	return &exit.Coded{Code: exit.Blocked, Hint: "mend that or the hook, then decide about it: 'ralph-checkpoint report' shows how", Err: fmt.Errorf("%s is blocked: %s", id, why)}
 }
 
 // mustCommit finds out whether git could make the user's commits if no hook objected: it knows the name to use, and it
@@ -213,9 +241,11 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 			r.Attempts++
 		}
 		r.Commit, r.Gate, r.Reason, r.SpecHash = commit, in.Gate, "", req.Hash()
-		if r.Infra.Made != "" {
-			r.Infra.Made, p.Made = "", nil
+		// A fix by hand need not hold what was made.
+		if event == Pass && p.Made != nil && p.Made.Commit == r.Infra.Made {
+			p.Made = nil
 		}
+		r.Infra.Made = ""
 		r.Steps.Resolve = r.Steps.after(c.stamp())
 		// What was settled as it was blocked is settled anew.
 		r.Steps.Learnings, r.Steps.State = time.Time{}, time.Time{}

@@ -3,9 +3,12 @@ package checkpoint
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -33,7 +36,7 @@ func (c *Checkpoint) tryMessage(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := c.askHook(ctx, hook, message)
+	a, err := c.askHook(ctx, hook, c.repo.Top, message)
 	if err != nil {
 		return err
 	}
@@ -58,34 +61,51 @@ func (c *Checkpoint) refusedMessage(ctx context.Context, id string) (string, err
 	if err != nil {
 		return "", err
 	}
-	a, err := c.askHook(ctx, c.p.MessageHook, message)
+	a, err := c.askHook(ctx, c.p.MessageHook, c.repo.Top, message)
 	if err != nil || a.code == 0 {
 		return "", err
 	}
-	return fmt.Sprintf("the commit-msg hook refuses its message %q with %q: another title, or commit.subject in ralph.yaml, may do", a.subject, firstLine([]byte(a.said))), nil
+	return a.refusal(), nil
 }
 
-// messageAlone says whether a commit was refused for its message alone, which no attempt at the work can mend: the hook
-// refuses it for a commit without a change too.
-func (c *Checkpoint) messageAlone(ctx context.Context, parent, message string) error {
-	hook, err := c.findMessageHook(ctx)
-	if err != nil || hook == "" {
-		return err
+// refusedAlone is why no attempt at the work could mend that a commit was refused, or "": the commit-msg hook refuses its
+// message in a clean checkout of parent too, where it finds nothing of the attempt's in files or index.
+func (c *Checkpoint) refusedAlone(ctx context.Context, hook, parent, message string) (why string, err error) {
+	if hook == "" {
+		return "", nil
 	}
+	top, err := os.MkdirTemp("", "ralph-clean-")
+	if err != nil {
+		return "", fmt.Errorf("make a clean checkout: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(top) }()
 	private, done, err := c.privateIndex()
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", parent); err != nil {
-		return err
+	clean := c.repo.WithWorktree(top, private.Index)
+	if _, err := clean.Output(ctx, "read-tree", "--reset", "-u", parent); err != nil {
+		return "", fmt.Errorf("make a clean checkout: %w", err)
 	}
-	a, err := c.askHook(ctx, hook, message, "GIT_INDEX_FILE="+private.Index)
+	// What a hook is installed in, and is in no commit.
+	for _, name := range c.cfg.Gate.Link {
+		if from := filepath.Join(c.repo.Top, name); filepath.IsLocal(name) && !exists(filepath.Join(top, name)) && exists(from) {
+			if err := os.Symlink(from, filepath.Join(top, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return "", fmt.Errorf("make a clean checkout: %w", err)
+			}
+		}
+	}
+	a, err := c.askHook(ctx, hook, top, message, "GIT_DIR="+c.repo.GitDir, "GIT_WORK_TREE="+top, "GIT_INDEX_FILE="+private.Index)
 	if err != nil || a.code == 0 {
-		return err
+		return "", err
 	}
-	return &exit.Coded{Code: exit.Blocked, Hint: "mend the hook, or say what it wants as commit.subject in ralph.yaml; then start the loop again: nothing is charged",
-		Err: fmt.Errorf("the commit-msg hook refuses the message %q, whatever is committed:\n%s", a.subject, a.said)}
+	return a.refusal(), nil
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // findMessageHook is the commit-msg hook that git would run, or "".
@@ -123,7 +143,12 @@ type answer struct {
 	message       []byte // as the hook left it
 }
 
-func (c *Checkpoint) askHook(ctx context.Context, hook, message string, env ...string) (answer, error) {
+func (a answer) refusal() string {
+	return fmt.Sprintf("the commit-msg hook refuses its message %q with %q: another title, or commit.subject in ralph.yaml, may do", a.subject, firstLine([]byte(a.said)))
+}
+
+// askHook shows a message to the commit-msg hook, which finds the files in the folder dir.
+func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string, env ...string) (answer, error) {
 	file, done, err := tempFile("ralph-message-", []byte(message))
 	if err != nil {
 		return answer{}, err
@@ -131,7 +156,7 @@ func (c *Checkpoint) askHook(ctx context.Context, hook, message string, env ...s
 	defer done()
 	subject, _, _ := strings.Cut(message, "\n")
 	a := answer{subject: subject}
-	if a.said, a.code, err = c.runHook(ctx, hook, file, env); err != nil {
+	if a.said, a.code, err = c.runHook(ctx, hook, dir, file, env); err != nil {
 		return a, err
 	}
 	if a.message, err = os.ReadFile(file); err != nil {
@@ -141,7 +166,7 @@ func (c *Checkpoint) askHook(ctx context.Context, hook, message string, env ...s
 }
 
 // runHook runs a hook as git would, on one file. said is the beginning of what it printed.
-func (c *Checkpoint) runHook(ctx context.Context, hook, file string, env []string) (said string, code int, err error) {
+func (c *Checkpoint) runHook(ctx context.Context, hook, dir, file string, env []string) (said string, code int, err error) {
 	log, err := os.CreateTemp("", "ralph-hook-")
 	if err != nil {
 		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)
@@ -152,7 +177,7 @@ func (c *Checkpoint) runHook(ctx context.Context, hook, file string, env []strin
 	}()
 	limit := time.Duration(c.cfg.Gate.Timeout)
 	// Through sh, since git also runs a script that does not say what runs it.
-	command := run.Command{Args: []string{"sh", "-c", `exec "$0" "$@"`, hook, file}, Dir: c.repo.Top, Stdout: log, Timeout: limit,
+	command := run.Command{Args: []string{"sh", "-c", `exec "$0" "$@"`, hook, file}, Dir: dir, Stdout: log, Timeout: limit,
 		Env: run.Environment(c.environ, append(env, "GIT_EDITOR=:")...)}
 	ended, err := command.Run(ctx)
 	if err != nil {

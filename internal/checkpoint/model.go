@@ -37,9 +37,10 @@ type Progress struct {
 	LastEvent     string          `yaml:"last_event,omitempty"`   // the last event and its requirement: said again it changes nothing
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
+	Left          string          `yaml:"left,omitempty"`         // a commit with what the last attempt left that failed, as the loop stopped: the next one begins with it
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over a limit of its service, or does not reach it
 	Made          *MadeInfra      `yaml:"made,omitempty"`         // the newest test infrastructure that no commit of a requirement's holds yet
-	MessageHook   string          `yaml:"message_hook,omitempty"` // the commit-msg hook that was there as the loop was started
+	MessageHook   string          `yaml:"message_hook,omitempty"` // the commit-msg hook that was there as the loop was started, or refused a message since
 	AtOnce        int             `yaml:"at_once,omitempty"`      // attempts in a row that failed at once and without work
 }
 
@@ -162,6 +163,7 @@ type Limit struct {
 	Until  time.Time `yaml:"until,omitempty"`   // when to ask again
 	Said   string    `yaml:"said"`              // why, in the agent's words
 	CutOff bool      `yaml:"cut_off,omitempty"` // it did not reach its service; else that refused for now
+	Worked bool      `yaml:"worked,omitempty"`  // and left work before it
 }
 
 // Find is the entry of a requirement, or nil.

@@ -133,11 +133,11 @@ func (c *Checkpoint) noteTrouble(p *Progress, a *Attempted) {
 		p.Limit = nil
 		return
 	}
-	times := 1
+	times, worked := 1, a.worked
 	if p.Limit != nil {
-		times += p.Limit.Times
+		times, worked = times+p.Limit.Times, worked || p.Limit.Worked
 	}
-	p.Limit = &Limit{Times: times, Until: c.stamp().Add(untilNext(times, a.until, c.now())), Said: firstLine([]byte(a.words)), CutOff: a.Outcome == OutcomeCutOff}
+	p.Limit = &Limit{Times: times, Until: c.stamp().Add(untilNext(times, a.until, c.now())), Said: firstLine([]byte(a.words)), CutOff: a.Outcome == OutcomeCutOff, Worked: worked}
 }
 
 // untilNext is how long to wait for a limit: as long as the agent says, and where it says nothing, or said the same

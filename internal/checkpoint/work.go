@@ -52,7 +52,7 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 			return exit.Refuse("raise max_iterations in ralph.yaml, or give --max-iterations", "%d of %d iterations are used", p.Iteration, p.MaxIterations)
 		}
 		p.Iteration++
-		p.Baseline, p.Req.Current, p.LastAttempt = head, id, nil
+		p.Baseline, p.Req.Current, p.LastAttempt, p.LeftTree, p.Left = head, id, nil, "", ""
 		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, ""
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running

@@ -373,8 +373,9 @@ func (c *Checkpoint) putIndex(data []byte) error {
 }
 
 // cleanTo puts worktree and index back to the baseline. What the worktree held beyond it is kept under a ref of that
-// kind, which is named; "" where there was nothing. Ignored files and the user's untracked ones stay.
-func (c *Checkpoint) cleanTo(ctx context.Context, baseline, kind, id, why string) (string, error) {
+// kind, which is named; "" where there was nothing, or it is one of the trees known, which are kept already. Ignored files
+// and the user's untracked ones stay.
+func (c *Checkpoint) cleanTo(ctx context.Context, baseline, kind, id, why string, known ...string) (string, error) {
 	userFiles, err := c.userFiles(ctx)
 	if err != nil {
 		return "", err
@@ -388,7 +389,7 @@ func (c *Checkpoint) cleanTo(ctx context.Context, baseline, kind, id, why string
 		return "", err
 	}
 	ref := ""
-	if tree != baseTree {
+	if tree != baseTree && !slices.Contains(known, tree) {
 		if ref, err = c.keepTree(ctx, kind, id, tree, baseline, why); err != nil {
 			return "", err
 		}

@@ -118,7 +118,8 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	return c, release, nil
 }
 
-// openAt is open for a verb that names a requirement: an unknown one is refused before anything else, run or none.
+// openAt is open for a verb that names a requirement: an unknown one is refused before the verb does anything, run or none.
+// What a killed program left is put in order all the same: which requirements there are is read only then.
 func (v *checkpointVerbs) openAt(ctx context.Context, id string, change bool) (*checkpoint.Checkpoint, func(), error) {
 	cp, release, err := v.open(ctx, change, false)
 	if err != nil {
