@@ -74,7 +74,7 @@ type gateQuestion struct {
 // request is the question as the gate is asked it.
 func (g *gateProgram) request(q *gateQuestion) gate.Request {
 	return gate.Request{Repo: q.repo, Environ: g.Environ, Config: q.config, Base: q.trees.Base, BaseTree: q.trees.BaseTree, Others: q.trees.Others, Tree: q.trees.Tree,
-		Requirement: q.requirement, Made: q.made, Head: q.trees.Head, Done: q.done, Touched: q.touched, Now: g.Now}
+		Requirement: q.requirement, Made: q.made, Head: q.trees.Head, Done: q.done, Touched: q.touched, Alone: true, Now: g.Now}
 }
 
 // ask finds the trees, the requirement and the configuration in force.

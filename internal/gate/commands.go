@@ -54,8 +54,10 @@ func (j *judge) exec(ctx context.Context, s Step) (ran, error) {
 	defer stderr.Close()
 	limit := time.Duration(j.Config.Gate.Timeout)
 	command := run.Command{Args: s.Args, Dir: filepath.Join(j.copied.Dir, filepath.FromSlash(s.Dir)), Env: j.toolEnvironment(),
-		Stdout: stdout, Stderr: stderr, Timeout: limit, ID: fmt.Sprintf("gate-%d-%s", os.Getpid(), j.Tree), Alone: true}
-	j.Repo.EndLookups() // a child of ours that is not the step's
+		Stdout: stdout, Stderr: stderr, Timeout: limit, ID: fmt.Sprintf("gate-%d-%s", os.Getpid(), j.Tree), Alone: j.Alone}
+	if j.Alone {
+		j.Repo.EndLookups() // a child of ours that is not the step's
+	}
 	ended, err := command.Run(ctx)
 	if err != nil {
 		return out, err

@@ -35,6 +35,7 @@ type Request struct {
 	Touched     []Touched         // earlier requirements whose lines the agent says that it changed
 	Only        []string          // names of Layers; none: all
 	StopAtFirst bool              // stop at the first layer that fails or ends in an error
+	Alone       bool              // this process starts nothing else meanwhile: what a step leaves behind is found by that
 	Now         func() time.Time
 	CacheHome   string      // below it lies the exported copy; "": XDG_CACHE_HOME, else .cache in HOME
 	OnLayer     func(Layer) // called as each layer ends; may be nil
