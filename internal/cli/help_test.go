@@ -77,12 +77,12 @@ func TestVerbHelp(t *testing.T) {
 			if code := run(p, string(doc), []string{verb, "--help"}); code != 0 || errw.String() != "" {
 				t.Errorf("%s %s --help: exit code %d, %s", program, verb, code, errw.String())
 			}
-			usage, rest, _ := strings.Cut(out.String(), "\n\n\t"+verb+" ")
-			if !strings.HasPrefix(usage, "Usage:\n\n\t"+program) || rest == "" {
+			usage, rest, _ := strings.Cut(out.String(), "\n\n  "+verb+" ")
+			if !strings.HasPrefix(usage, "Usage:\n\n  "+program) || rest == "" {
 				t.Errorf("%s %s --help:\n%s", program, verb, out.String())
 			}
 			for _, option := range regexp.MustCompile(`[[ |](--?[a-z][a-z-]*)`).FindAllStringSubmatch(usage, -1) {
-				if verb != "agents" && !regexp.MustCompile(`(\t|, )`+option[1]+`\b`).MatchString(rest) {
+				if verb != "agents" && !regexp.MustCompile(`(\n  |, )`+option[1]+`\b`).MatchString(rest) {
 					t.Errorf("%s %s --help does not say what %s is:\n%s", program, verb, option[1], out.String())
 				}
 			}
