@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A process that forks and exits in turn is never where a look at /proc finds it. So this process
-// adopts the orphans of a command that runs alone: whatever it starts, and wherever that goes, stays below us. Then the kernel itself says when
+// A process that forks and exits in turn is never where a look at /proc finds it. So this process adopts the orphans of a
+// command that runs alone: whatever it starts, and wherever that goes, stays below us. Then the kernel itself says when
 // nothing is left, since who has no child has no descendant.
 
 // adopt makes orphans of what is started from now on children of this process. It is refused where there are children
