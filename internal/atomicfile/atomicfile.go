@@ -12,12 +12,12 @@ import (
 	"ralph-loop/internal/failpoint"
 )
 
-// infix stands in the name of every temporary file, behind a dot and the name of the file that it is to replace.
-const infix = ".tmp-"
+// Infix stands in the name of every temporary file, behind a dot and the name of the file that it is to replace.
+const Infix = ".tmp-"
 
 // IsTemporary reports whether name, without its folder, is one that Write gives to a temporary file.
 func IsTemporary(name string) bool {
-	return strings.HasPrefix(name, ".") && strings.Contains(name, infix)
+	return strings.HasPrefix(name, ".") && strings.Contains(name, Infix)
 }
 
 // Sweep removes from dir what a Write that was killed there left behind. No other may be under way.
@@ -57,7 +57,7 @@ func WritePrivate(path string, data []byte) error { return write(path, data, 0o6
 
 func write(path string, data []byte, mode fs.FileMode, durable bool) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+infix)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+Infix)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}

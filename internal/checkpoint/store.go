@@ -19,6 +19,7 @@ import (
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/plainyaml"
@@ -258,7 +259,7 @@ func (s *Store) sweep(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	for _, dir := range []string{s.repo.StateDir(), filepath.Dir(sprint), sprint, filepath.Join(sprint, digestsDir), filepath.Join(sprint, summariesDir)} {
+	for _, dir := range []string{s.repo.StateDir(), gate.CacheDir(s.repo), filepath.Dir(sprint), sprint, filepath.Join(sprint, digestsDir), filepath.Join(sprint, summariesDir)} {
 		if err := atomicfile.Sweep(dir); err != nil {
 			return err
 		}

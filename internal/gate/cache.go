@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
@@ -48,8 +49,11 @@ type cache struct {
 	pruned bool // looked after in this run
 }
 
+// CacheDir is the folder of the cache.
+func CacheDir(repo *git.Repo) string { return filepath.Join(repo.StateDir(), "cache") }
+
 func newCache(repo *git.Repo, now func() time.Time) *cache {
-	return &cache{dir: filepath.Join(repo.StateDir(), "cache"), now: now}
+	return &cache{dir: CacheDir(repo), now: now}
 }
 
 // CacheEntry is one kept answer.
@@ -111,7 +115,7 @@ func (c *cache) write(e CacheEntry) error {
 	if err := os.MkdirAll(c.dir, 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(c.dir, ".new-")
+	f, err := os.CreateTemp(c.dir, ".answer"+atomicfile.Infix)
 	if err != nil {
 		return err
 	}

@@ -271,7 +271,7 @@ func (w *world) checkRemains() (found []finding, err error) {
 		}
 		name := d.Name()
 		lock := strings.HasSuffix(name, ".lock") && !slices.Contains([]string{"run.lock", "write.lock", "learnings.lock"}, name)
-		if lock || strings.Contains(name, ".tmp-") || strings.HasPrefix(name, ".new-") || name == "attempt.json" {
+		if lock || strings.Contains(name, ".tmp-") || name == "attempt.json" {
 			found = append(found, finding{orphan, strings.TrimPrefix(path, w.repo) + " is left"})
 		}
 		return nil
