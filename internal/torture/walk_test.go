@@ -229,6 +229,9 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 		if err := w.jump(); err != nil {
 			t.Error(err)
 		}
+		if rand.IntN(4) == 0 {
+			w.forget()
+		}
 		if s.kills() >= killsPerWorld || enough() {
 			return disturbance{}
 		}
@@ -241,6 +244,10 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 			with.atStep = func(step string) victims {
 				if rand.IntN(20) == 0 {
 					_ = w.jump()
+				}
+				// Between the gate and the commit: the second then judges for itself.
+				if step == "ralph-gate: write ralph-loop/verdict.json" && rand.IntN(8) == 0 {
+					w.forget()
 				}
 				return ask(step)
 			}
@@ -267,6 +274,9 @@ func (w *world) jump() error {
 	off := []string{"0s", "0s", "0s", "8760h", "-8760h"}[rand.IntN(5)]
 	return os.WriteFile(filepath.Join(w.points, "clock"), []byte(off), 0o666)
 }
+
+// forget removes the gate's kept answers, as anybody may at any time.
+func (w *world) forget() { _ = os.RemoveAll(filepath.Join(w.repo, ".git", "ralph", "cache")) }
 
 // writeTable puts the table into the page, behind its mark.
 func writeTable(path string, table []byte) error {
