@@ -54,16 +54,16 @@ func (c *Classifier) ByName(p string) (class Class, reason string) {
 			return Other, testData
 		}
 	}
-	if reason, ok := others[lower]; ok {
+	if reason, ok := others()[lower]; ok {
 		return Other, reason
 	}
 	if glob.Any(configNames, name) {
 		return Other, configuration
 	}
 	ext := path.Ext(name)
-	lang := byExtension[ext]
+	lang := byExtension()[ext]
 	if lang == nil {
-		lang = byExtension[strings.ToLower(ext)]
+		lang = byExtension()[strings.ToLower(ext)]
 	}
 	if lang != nil && ext != name {
 		if lang.isTest(p) {
@@ -71,12 +71,12 @@ func (c *Classifier) ByName(p string) (class Class, reason string) {
 		}
 		return Implementation, ""
 	}
-	if reason, ok := others[strings.ToLower(ext)]; ok {
+	if reason, ok := others()[strings.ToLower(ext)]; ok {
 		return Other, reason
 	}
 	// README.old, LICENSE-MIT, CHANGELOG_2020
 	stem := lower[:len(lower)-len(strings.TrimLeft(lower, "abcdefghijklmnopqrstuvwxyz"))]
-	if others[stem] == documentation && len(stem) < len(lower) {
+	if others()[stem] == documentation && len(stem) < len(lower) {
 		return Other, documentation
 	}
 	return Other, unknown
@@ -84,7 +84,7 @@ func (c *Classifier) ByName(p string) (class Class, reason string) {
 
 // ofScript is ByName for a file without a known ending that begins with "#!".
 func ofScript(p string) Class {
-	if byExtension[".sh"].isTest(p) || glob.Match("test_*", path.Base(p)) || glob.Match("*_test", path.Base(p)) {
+	if byExtension()[".sh"].isTest(p) || glob.Match("test_*", path.Base(p)) || glob.Match("*_test", path.Base(p)) {
 		return Test
 	}
 	return Implementation

@@ -127,7 +127,7 @@ func TestTablesAreSound(t *testing.T) {
 				t.Errorf("%s belongs to %s and %s", ext, other, l.name)
 			}
 			seen[ext] = l.name
-			if reason, ok := others[ext]; ok {
+			if reason, ok := others()[ext]; ok {
 				t.Errorf("%s belongs to %s and is %s", ext, l.name, reason)
 			}
 		}
@@ -141,8 +141,8 @@ func TestTablesAreSound(t *testing.T) {
 	for _, list := range otherNames {
 		names += len(strings.Fields(list))
 	}
-	if names != len(others) {
-		t.Errorf("%d names in the lists, %d apart: one stands twice", names, len(others))
+	if names != len(others()) {
+		t.Errorf("%d names in the lists, %d apart: one stands twice", names, len(others()))
 	}
 }
 

@@ -191,28 +191,28 @@ func diffPairs(ctx context.Context, repo *git.Repo, want []pair, each func(i int
 // diffOf is the call of git that diffs pairs. They are put into two trees under the files' numbers, so that neither an
 // odd name nor the pairing of renames plays a part, nor an attribute, but for one of all files.
 func diffOf(ctx context.Context, repo *git.Repo, pairs []pair, form ...string) (args []string, err error) {
-	var oldEntries, newEntries bytes.Buffer
-	for _, p := range pairs {
-		if p.old != "" {
-			fmt.Fprintf(&oldEntries, "100644 blob %s\t%d\x00", p.old, p.file)
+	var entries bytes.Buffer
+	tree := func(blob func(pair) string) {
+		for _, p := range pairs {
+			if id := blob(p); id != "" {
+				fmt.Fprintf(&entries, "100644 blob %s\t%d\x00", id, p.file)
+			}
 		}
-		if p.new != "" {
-			fmt.Fprintf(&newEntries, "100644 blob %s\t%d\x00", p.new, p.file)
-		}
+		entries.WriteByte(0) // the end of one tree
 	}
-	oldTree, err := repo.Input(ctx, nonNil(oldEntries.Bytes()), "mktree", "-z", "--missing")
+	tree(func(p pair) string { return p.old })
+	tree(func(p pair) string { return p.new })
+	out, err := repo.Input(ctx, entries.Bytes(), "mktree", "-z", "--missing", "--batch")
 	if err != nil {
 		return nil, err
 	}
-	newTree, err := repo.Input(ctx, nonNil(newEntries.Bytes()), "mktree", "-z", "--missing")
-	if err != nil {
-		return nil, err
+	trees := strings.Fields(string(out))
+	if len(trees) != 2 {
+		return nil, fmt.Errorf("git made %d trees of two", len(trees))
 	}
 	args = append([]string{"diff-tree", "-r", "--no-renames"}, form...)
-	return append(append(args, options...), "--end-of-options", strings.TrimSpace(string(oldTree)), strings.TrimSpace(string(newTree))), nil
+	return append(append(args, options...), "--end-of-options", trees[0], trees[1]), nil
 }
-
-func nonNil(b []byte) []byte { return append([]byte{}, b...) }
 
 // readPatch reads the headers of a patch whose files are numbers. Of a line, however long, only the first few bytes
 // are looked at.

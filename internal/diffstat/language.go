@@ -3,6 +3,7 @@ package diffstat
 import (
 	"path"
 	"strings"
+	"sync"
 
 	"ralph-loop/internal/glob"
 )
@@ -71,8 +72,9 @@ type compiled struct {
 	tests, folders, roots []string
 }
 
-// byExtension and byName hold every language under each of its extensions.
-var byExtension = func() map[string]*compiled {
+// byExtension holds every language under each of its extensions. Like others it is made when it is first asked for: most
+// programs never do.
+var byExtension = sync.OnceValue(func() map[string]*compiled {
 	m := map[string]*compiled{}
 	for _, l := range languages {
 		c := &compiled{strings.Fields(l.tests), strings.Fields(l.folders), strings.Fields(l.roots)}
@@ -81,7 +83,7 @@ var byExtension = func() map[string]*compiled {
 		}
 	}
 	return m
-}()
+})
 
 // isTest reports whether the language's source file at p is test code.
 func (c *compiled) isTest(p string) bool {
@@ -128,7 +130,7 @@ const (
 
 // others gives the reason for each file that is no source code. Whole names are looked up before extensions, both in
 // lower case.
-var others = func() map[string]string {
+var others = sync.OnceValue(func() map[string]string {
 	m := map[string]string{}
 	for reason, names := range otherNames {
 		for _, name := range strings.Fields(names) {
@@ -136,7 +138,7 @@ var others = func() map[string]string {
 		}
 	}
 	return m
-}()
+})
 
 var otherNames = map[string]string{
 	lockFile: "package-lock.json npm-shrinkwrap.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb deno.lock go.sum go.work.sum cargo.lock poetry.lock pdm.lock uv.lock " +
