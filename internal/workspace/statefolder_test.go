@@ -25,20 +25,6 @@ func planted(t *testing.T) (w *Workspace, sprint string, said *strings.Builder) 
 	return w, repo.Sprint(), said
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
-	return string(data)
-}
-
 // Whatever stands where a file is to be made, or a folder above it, what it leads to is not written.
 func TestWrittenAnew(t *testing.T) {
 	for name, plant := range map[string]func(victim, folder, file string) error{
