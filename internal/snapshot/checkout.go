@@ -80,7 +80,7 @@ func (c *Copy) reset() error {
 	if err := os.Remove(c.index); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return removeAll(c.Dir)
+	return RemoveAll(c.Dir)
 }
 
 // plain are the settings under which a checkout writes nothing but its own index and the whole tree, and runs no hook.
