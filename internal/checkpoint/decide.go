@@ -291,8 +291,12 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 	if ref != "" {
 		c.say("uncommitted work is kept under %s", ref)
 	}
-	if _, err := c.repo.Output(ctx, "read-tree", "--reset", "-u", in.Target); err != nil {
+	ref, err = c.workspace().MoveTo(ctx, head, in.Target, "in-the-way", short(in.Target), "what git did not track where the run was rolled back to has files")
+	if err != nil {
 		return err
+	}
+	if ref != "" {
+		c.say("files that git does not track were where %.12s has some; they are kept under %s", in.Target, ref)
 	}
 	if err := c.repo.SetRef(ctx, "HEAD", in.Target, "ralph-checkpoint: rollback"); err != nil {
 		return err

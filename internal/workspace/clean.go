@@ -3,7 +3,9 @@ package workspace
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,6 +28,74 @@ func (w *Workspace) CleanTo(ctx context.Context, base, kind, id, why string, kno
 	k := &keeping{w: w, base: base, kind: kind, id: id, why: why, known: known}
 	err = k.clean(ctx, userFiles)
 	return k.ref, err
+}
+
+// MoveTo makes worktree and index, which are clean at the commit from, hold the commit to. What git does not track, and would
+// overwrite, is kept under a ref of that kind, which is named; "" where nothing is in the way.
+func (w *Workspace) MoveTo(ctx context.Context, from, to, kind, id, why string) (ref string, err error) {
+	out, err := w.Repo.Output(ctx, "diff-tree", "-r", "-z", "--no-renames", "--no-abbrev", "--diff-filter=A", from, to)
+	if err != nil {
+		return "", err
+	}
+	found := contents{}
+	var inWay []string
+	records := git.Records(out) // ":MODE MODE HASH HASH A" and the path, in turn
+	for i := 0; i+1 < len(records); i += 2 {
+		path, err := w.InWay(records[i+1])
+		if err != nil {
+			return "", err
+		}
+		full := filepath.Join(w.Repo.Top, filepath.FromSlash(path))
+		fields := strings.Fields(records[i])
+		if path == "" || slices.Contains(inWay, path) || len(fields) == 5 && path == records[i+1] && holds(full, fields[3]) {
+			continue
+		}
+		inWay = append(inWay, path)
+		if err := w.gather(full, path, found); err != nil {
+			return "", fmt.Errorf("keep %q: %w", path, err)
+		}
+	}
+	if err := found.store(ctx, w.Repo); err != nil {
+		return "", fmt.Errorf("keep what is in the way: %w", err)
+	}
+	if len(found) > 0 {
+		if ref, err = w.keepFiles(ctx, kind, id, found, why); err != nil {
+			return "", err
+		}
+	}
+	for _, path := range inWay {
+		if err := snapshot.RemoveAll(filepath.Join(w.Repo.Top, filepath.FromSlash(path))); err != nil {
+			return ref, err
+		}
+		failpoint.Step("clear the way")
+	}
+	_, err = w.Repo.Output(ctx, "read-tree", "--reset", "-u", to)
+	return ref, err
+}
+
+// holds reports whether the file or link at full has the content of the object hash.
+func holds(full, hash string) bool {
+	info, err := os.Lstat(full)
+	return err == nil && untrackedFile{Mode: info.Mode(), Hash: hash, Size: info.Size()}.isAt(full, info)
+}
+
+// InWay is what stands in the worktree where a new file is to be: the path, or what is no folder above it; "" is nothing.
+func (w *Workspace) InWay(path string) (string, error) {
+	for i, b := range path + "/" {
+		if b != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(w.Repo.Top, filepath.FromSlash(path[:i])))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return "", nil
+		case err != nil:
+			return "", fmt.Errorf("look at the place of %q: %w", path, err)
+		case !info.IsDir() || i == len(path):
+			return path[:i], nil
+		}
+	}
+	return "", nil
 }
 
 // keeping is one CleanTo.
