@@ -20,6 +20,9 @@ func (v *checkpointVerbs) view(c *urfave.Context, usage string, f func(*checkpoi
 	if err != nil {
 		return err
 	}
+	if cp.Progress() == nil {
+		return cp.NoRun(c.Context)
+	}
 	return f(cp)
 }
 
