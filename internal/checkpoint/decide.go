@@ -40,7 +40,9 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 			r.Reason = strings.TrimSuffix("skipped by the user: "+strings.TrimSpace(r.Reason), ": ")
 		})
 	case "retry":
-		return c.release(ctx, id, DecideRetry, func(r *Requirement) { r.Attempts, r.Timeouts, r.Reason = 0, 0, "" })
+		return c.release(ctx, id, DecideRetry, func(r *Requirement) {
+			r.Attempts, r.Timeouts, r.Reason, r.Retried = 0, 0, "", r.Tokens
+		})
 	case "manual":
 		return c.manual(ctx, id)
 	case "stop":

@@ -75,6 +75,7 @@ type Requirement struct {
 	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked, skipped or done without a commit
 	Digests   []string  `yaml:"digests,omitempty"`    // digest files of its failed attempts, below the state folder
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
+	Retried   int       `yaml:"retried,omitempty"`    // of those: used before the user's last retry, which counts from there
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
 	Gate      string    `yaml:"gate,omitempty"`       // figures of the last verdict on its work
 	Infra     InfraWork `yaml:"infra,omitempty"`      // its test infrastructure

@@ -138,7 +138,7 @@ func TestTableAndDecisions(t *testing.T) {
 	if err := c.WriteTable(&out); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.WriteDecisions(&out, "/my tools/ralph-loop"); err != nil {
+	if err := c.WriteWayOn(&out, "/my tools/ralph-loop"); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "report_text", out.Bytes())
@@ -331,7 +331,7 @@ func TestColumns(t *testing.T) {
 }
 
 func TestShellWord(t *testing.T) {
-	for word, want := range map[string]string{"REQ-001": "REQ-001", "": "''", "-x": "'-x'", "a b": "'a b'", "it's": `'it'\''s'`, "需求": "'需求'", "$(x)": "'$(x)'", "scripts/ralph-loop": "scripts/ralph-loop"} {
+	for word, want := range map[string]string{"REQ-001": "REQ-001", "": "''", "-x": "-x", "a b": "'a b'", "it's": `'it'\''s'`, "需求": "'需求'", "$(x)": "'$(x)'", "scripts/ralph-loop": "scripts/ralph-loop"} {
 		if got := shellWord(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}

@@ -113,7 +113,7 @@ func (v *checkpointVerbs) report(c *urfave.Context) error {
 		if loop == "" {
 			loop = "ralph-loop"
 		}
-		return cp.WriteDecisions(v.p.Stdout, loop)
+		return cp.WriteWayOn(v.p.Stdout, loop)
 	})
 }
 
