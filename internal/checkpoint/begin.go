@@ -82,6 +82,7 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.gateBaseline(ctx, head); err != nil {
 		return nil, err
 	}
+	p.Gated = head
 	if err := c.saveBegin(ctx, p); err != nil {
 		return nil, err
 	}

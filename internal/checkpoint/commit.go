@@ -364,27 +364,25 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastStable is the newest commit that the gate passed in this run, else the one that the run began at.
-func (c *Checkpoint) lastStable(ctx context.Context) (string, error) {
-	stable := c.p.BaseCommit
+// lastStable is the newest commit below HEAD that the gate passed in this run, else the one that the run began at. also is
+// one more that it passed, or "".
+func (c *Checkpoint) lastStable(ctx context.Context, also string) (string, error) {
+	passed := map[string]bool{c.p.BaseCommit: true, also: true}
 	for _, r := range c.p.Requirements {
-		if r.Status != Done || r.Commit == "" || r.Commit == stable {
-			continue
-		}
-		newer, err := c.repo.IsAncestor(ctx, stable, r.Commit)
-		if git.CodeOf(err) > 1 {
-			continue // rebased or squashed away
-		}
-		if err != nil {
-			return "", err
-		}
-		reached, err := c.repo.IsAncestor(ctx, r.Commit, "HEAD")
-		if err != nil {
-			return "", err
-		}
-		if newer && reached {
-			stable = r.Commit
+		if r.Status == Done {
+			passed[r.Commit] = true
 		}
 	}
-	return stable, nil
+	delete(passed, "")
+	// No commit before those that it descends from, whatever their dates. What was rebased or squashed away is not there.
+	out, err := c.repo.Output(ctx, "rev-list", "--topo-order", "HEAD", "--")
+	if err != nil {
+		return "", err
+	}
+	for commit := range strings.Lines(string(out)) {
+		if commit = strings.TrimSpace(commit); passed[commit] {
+			return commit, nil
+		}
+	}
+	return c.p.BaseCommit, nil
 }

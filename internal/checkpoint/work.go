@@ -116,7 +116,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it, or raise %s", times(r.Timeouts+1), c.timeLimits())
 	case number >= c.cfg.Agent.Attempts:
 		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
@@ -159,6 +159,14 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 		return nil
 	})
 	return status, err
+}
+
+// timeLimits names the settings that an attempt's time ran out by.
+func (c *Checkpoint) timeLimits() string {
+	if c.cfg.Agent.IdleTimeout > 0 {
+		return "agent.timeout or agent.idle_timeout"
+	}
+	return "agent.timeout"
 }
 
 func noAttempt(r *Requirement) error {
@@ -318,8 +326,12 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	if err != nil {
 		return used, nil, err
 	}
-	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
-		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if r.Status != Done && c.overReqThreshold(r) {
+		since := ""
+		if r.Retried > 0 {
+			since = " since the retry"
+		}
+		reason := fmt.Sprintf("%s used %d tokens%s, more than cost.req_threshold %d allows", id, r.Tokens-r.Retried, since, c.cfg.Cost.ReqThreshold)
 		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
 			if err := c.Block(ctx, id, reason); err != nil {
@@ -346,6 +358,12 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 		return nil
 	})
 	return used, over, err
+}
+
+// overReqThreshold reports whether a requirement used more tokens than it may, since the user last gave it fresh attempts.
+func (c *Checkpoint) overReqThreshold(r *Requirement) bool {
+	limit := c.cfg.Cost.ReqThreshold
+	return limit > 0 && r.Tokens-r.Retried > limit
 }
 
 // overBudget says that the run used more tokens than it may, where there is still something to do.
