@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -99,13 +101,39 @@ func (g *gateProgram) coverage(c *urfave.Context) error {
 			return exit.Fail("Go profiles and LCOV are read", "%q: %w", name, err)
 		}
 	}
+	tests, err := g.testCoverage(c.Context, &data)
+	if err != nil {
+		return err
+	}
 	line := func(covered, total int, name string) {
 		fmt.Fprintf(g.Stdout, "%7s %%  %d/%d  %s\n", gate.Share{Part: covered, Whole: total}.Percent(), covered, total, name)
 	}
 	for _, f := range data.Files() {
 		line(f.Covered, f.Total, git.Quote(f.Path))
 	}
+	for _, f := range tests {
+		line(f.Covered, f.Total, git.Quote(f.Path)+" (test code: not in the total)")
+	}
 	covered, total := data.Total()
+	if total == 0 && len(tests) > 0 {
+		return exit.Fail("let the test command measure the code that the tests run", "only test code is named: nothing tells what the tests cover")
+	}
 	line(covered, total, "total")
 	return nil
+}
+
+// testCoverage takes the test code out, as the layer L3 would.
+func (g *gateProgram) testCoverage(ctx context.Context, data *coverage.Data) ([]coverage.File, error) {
+	repo, err := git.Open(ctx, g.Dir, g.Environ)
+	if errors.Is(err, git.ErrOutside) {
+		return gate.TestCoverage(ctx, nil, nil, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	conf, err := g.readConfig(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	return gate.TestCoverage(ctx, repo, conf, data)
 }

@@ -16,7 +16,10 @@ import (
 
 // L2 and L3 are one run of all tests: L3 reads the coverage that this very run wrote.
 
-const suiteVersion = 3
+const (
+	suiteVersion    = 3
+	coverageVersion = 4
+)
 
 // testRun is one run of the whole suite on one tree.
 type testRun struct {
@@ -29,9 +32,10 @@ type testRun struct {
 	advice   string    // for the errors
 	silent   bool      // a command ended well and nothing shows that a test ran
 	cover    coverage.Data
-	coverErr error     // why cover is not whole
-	cut      *errTool  // a command that did not come to its own end; errors has it too
-	flaky    []Finding // tests that failed and passed when they were run again
+	leftOut  []coverage.File // of cover: test code
+	coverErr error           // why cover is not whole
+	cut      *errTool        // a command that did not come to its own end; errors has it too
+	flaky    []Finding       // tests that failed and passed when they were run again
 	log      string
 	notes    []string
 }
@@ -50,7 +54,8 @@ func (j *judge) suiteKey(layer, tree string) inputs {
 	}
 	in.Machine = j.machine(programs...)
 	if layer == "L3" {
-		in.Settings = append(in.Settings, g.CoverageFiles, g.Coverage.String())
+		in.Version = coverageVersion
+		in.Settings = append(in.Settings, g.CoverageFiles, g.Coverage.String(), j.Config.TestInfra.File)
 	}
 	return in
 }
@@ -104,6 +109,13 @@ func (j *judge) run(ctx context.Context, tree string) (*testRun, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	class, err := classifierOf(ctx, j.Repo, j.Config, tree)
+	if err != nil {
+		return nil, err
+	}
+	if r.leftOut, err = withoutTests(&r.cover, class, newSourceNames(j.copied.Dir, p.modules)); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(r.failures, func(a, b failure) int { return compareFindings(a.Finding, b.Finding) })
 	j.tested[tree] = r
