@@ -25,7 +25,8 @@
 //	diff       what the tree adds: lines of tests, of implementation and of neither, by file
 //	trace      which test covers which criterion, by the comments "@test REQ-ID" and "@covers AC-ID" in tests
 //	plan       how a test file is called in the languages found, then the commands that the gate would run, one a line
-//	           behind the name of its layer; a warning for each that nobody has named yet
+//	           behind the name of its layer; a warning for each that nobody has named yet. A build file (go.mod,
+//	           package.json, pyproject.toml, setup.py, Cargo.toml, pom.xml, build.gradle) tells a language too
 //	infra      the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
 //	           the worktree lacks it; nothing where there is no contract
 //	coverage   add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin;

@@ -61,7 +61,7 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
+	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree, true)
 	if err != nil {
 		return err
 	}
@@ -73,6 +73,9 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	}
 	for _, s := range outline.Steps {
 		fmt.Fprintf(g.Stdout, "%s\t%s\n", s.Layer, s)
+	}
+	if len(outline.TestNames)+len(outline.Steps) == 0 {
+		fmt.Fprintln(g.Stdout, "L2\tno language is found yet: a source file tells it, or a build file (go.mod, package.json, ...); gate.test in ralph.yaml names commands")
 	}
 	return nil
 }
