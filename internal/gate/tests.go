@@ -43,6 +43,7 @@ type testRun struct {
 type failure struct {
 	Finding
 	name string // as in passed; "" where it is not known
+	line string // the runner's own, which names the test; "" where that is the message's first
 }
 
 func (j *judge) suiteKey(layer, tree string) inputs {
@@ -209,7 +210,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 		inFolder := s
 		inFolder.Dir = folder
 		f := t.finding(folder, func(name string) (string, bool) { return j.pathInTree(inFolder, name) })
-		r.failures = append(r.failures, failure{f, t.pkg + " " + t.name})
+		r.failures = append(r.failures, failure{Finding: f, name: t.pkg + " " + t.name})
 	}
 	for _, text := range told.builds {
 		r.builds = append(r.builds, j.compileErrors(s, text)...)
@@ -305,8 +306,7 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 		r.counts.Skipped += told.counts.Skipped
 		r.unit = told.unit
 		for _, f := range told.failed {
-			f.Message = j.withoutTop(f.Message)
-			r.failures = append(r.failures, failure{Finding: f})
+			r.failures = append(r.failures, f.failure(j))
 		}
 		if told.wrong != "" {
 			r.errors = append(r.errors, Finding{Rule: "runner", Message: told.wrong})
@@ -384,7 +384,7 @@ func (j *judge) readOwnReports(r *testRun) error {
 			r.failures = nil
 		}
 		for _, f := range t.failed {
-			r.failures = append(r.failures, failure{Finding: f})
+			r.failures = append(r.failures, failure{Finding: f.Finding})
 		}
 	}
 	if r.coverErr != nil {
