@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/excerpt"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/workspace"
 )
@@ -271,7 +272,7 @@ func first(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return " (" + clip(oneLine(texts[0]), 100) + ")"
+	return " (" + excerpt.Line(texts[0], 100) + ")"
 }
 
 func (s *summary) inAgentsFile() bool {

@@ -258,7 +258,8 @@ func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) err
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
-// clip shortens text to at most n bytes at a character's edge, and says so.
+// clip shortens a text of several lines to at most n bytes at a character's edge, and says so. For one line there is
+// excerpt.Line.
 func clip(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= n {
