@@ -132,7 +132,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		}
 		c.say("%s: a commit hook rewrote files; the new tree is judged again", id)
 		tree = madeTree
-		if err := c.setIndex(ctx, tree); err != nil {
+		if err := c.workspace().SetIndex(ctx, tree); err != nil {
 			return "", err
 		}
 	}
@@ -196,9 +196,7 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		for _, note := range c.dropLocks(file) {
-			c.say("%s", note)
-		}
+		c.workspace().DropLocks(file)
 	}
 	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
 	if headErr != nil {
@@ -366,27 +364,25 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastStable is the newest commit that the gate passed in this run, else the one that the run began at.
-func (c *Checkpoint) lastStable(ctx context.Context) (string, error) {
-	stable := c.p.BaseCommit
+// lastStable is the newest commit below HEAD that the gate passed in this run, else the one that the run began at. also is
+// one more that it passed, or "".
+func (c *Checkpoint) lastStable(ctx context.Context, also string) (string, error) {
+	passed := map[string]bool{c.p.BaseCommit: true, also: true}
 	for _, r := range c.p.Requirements {
-		if r.Status != Done || r.Commit == "" || r.Commit == stable {
-			continue
-		}
-		newer, err := c.repo.IsAncestor(ctx, stable, r.Commit)
-		if git.CodeOf(err) > 1 {
-			continue // rebased or squashed away
-		}
-		if err != nil {
-			return "", err
-		}
-		reached, err := c.repo.IsAncestor(ctx, r.Commit, "HEAD")
-		if err != nil {
-			return "", err
-		}
-		if newer && reached {
-			stable = r.Commit
+		if r.Status == Done {
+			passed[r.Commit] = true
 		}
 	}
-	return stable, nil
+	delete(passed, "")
+	// No commit before those that it descends from, whatever their dates. What was rebased or squashed away is not there.
+	out, err := c.repo.Output(ctx, "rev-list", "--topo-order", "HEAD", "--")
+	if err != nil {
+		return "", err
+	}
+	for commit := range strings.Lines(string(out)) {
+		if commit = strings.TrimSpace(commit); passed[commit] {
+			return commit, nil
+		}
+	}
+	return c.p.BaseCommit, nil
 }

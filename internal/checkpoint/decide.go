@@ -31,7 +31,7 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
 	}
-	if c.replayed(id, Event("decide "+what)) {
+	if what != "rollback" && c.replayed(id, Event("decide "+what)) {
 		return nil
 	}
 	switch what {
@@ -40,7 +40,9 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 			r.Reason = strings.TrimSuffix("skipped by the user: "+strings.TrimSpace(r.Reason), ": ")
 		})
 	case "retry":
-		return c.release(ctx, id, DecideRetry, func(r *Requirement) { r.Attempts, r.Timeouts, r.Reason = 0, 0, "" })
+		return c.release(ctx, id, DecideRetry, func(r *Requirement) {
+			r.Attempts, r.Timeouts, r.Reason, r.Retried = 0, 0, "", r.Tokens
+		})
 	case "manual":
 		return c.manual(ctx, id)
 	case "stop":
@@ -90,7 +92,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
 	}
-	stable, err := c.lastStable(ctx)
+	stable, err := c.lastStable(ctx, "") // what was begun on may hold the fix
 	if err != nil {
 		return err
 	}
@@ -98,11 +100,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	user, err := c.userFiles(ctx)
-	if err != nil {
-		return err
-	}
-	tree, err := c.worktreeTree(ctx, head, user)
+	tree, err := c.workspace().Tree(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -117,7 +115,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the index: %w", err)
 	}
-	if err := c.setIndex(ctx, tree); err != nil {
+	if err := c.workspace().SetIndex(ctx, tree); err != nil {
 		return err
 	}
 	if _, err = c.commit(ctx, id, base, tree, DecideManual); err == nil || staged == nil {
@@ -125,7 +123,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	}
 	// Where the commit was made all the same the index fits it.
 	if now, headErr := c.repo.Head(context.WithoutCancel(ctx)); headErr == nil && now == head {
-		err = errors.Join(err, c.putIndex(staged))
+		err = errors.Join(err, c.workspace().PutIndex(staged))
 	}
 	return err
 }
@@ -142,7 +140,7 @@ func (c *Checkpoint) plan() []string {
 // refusePlan refuses a fix by hand beside which the plan is changed and not committed: it is no part of the fix, and the
 // gate would take it for one.
 func (c *Checkpoint) refusePlan(ctx context.Context, id, head, tree string) error {
-	changed, err := c.changes(ctx, head, tree)
+	changed, err := c.repo.Changed(ctx, head, tree)
 	if err != nil {
 		return err
 	}
@@ -169,7 +167,7 @@ func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string,
 	if err != nil || bytes.Equal(then, now) {
 		return stable, err
 	}
-	private, done, err := c.privateIndex()
+	private, done, err := c.repo.PrivateIndex()
 	if err != nil {
 		return "", err
 	}
@@ -184,7 +182,7 @@ func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string,
 	if err != nil {
 		return "", err
 	}
-	return c.repo.With(identity...).Line(ctx, "commit-tree", tree, "-p", stable, "-m", "The plan of a fix by hand")
+	return c.workspace().CommitTree(ctx, tree, stable, "The plan of a fix by hand")
 }
 
 // stop ends the run as partial. The requirement in work goes back to pending, its work is kept under a ref.
@@ -207,7 +205,7 @@ func (c *Checkpoint) interruptCurrent(ctx context.Context, kind string) error {
 	if current == nil || !current.working() {
 		return nil
 	}
-	ref, err := c.cleanTo(ctx, c.p.Baseline, kind, current.ID, "what was left of "+current.ID+" as the run was "+kind)
+	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, kind, current.ID, "what was left of "+current.ID+" as the run was "+kind)
 	if err != nil {
 		return err
 	}
@@ -229,7 +227,15 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
 	}
-	target, err := c.lastStable(ctx)
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if c.replayed(id, backBy(to)) && head == c.p.Baseline {
+		c.say("that is done already: HEAD is at %.12s; --to REV goes further back from there", head)
+		return nil
+	}
+	target, err := c.lastStable(ctx, c.p.Gated)
 	if err != nil {
 		return err
 	}
@@ -241,23 +247,25 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 			return exit.Misuse("give a commit of the run", "--to %q names no commit", to)
 		}
 	}
-	head, err := c.repo.Head(ctx)
-	if err != nil {
-		return err
+	if head == target {
+		c.say("there is no commit to undo: HEAD is at %.12s; --to REV goes further back", head)
+		if c.p.Req.Status == Completed {
+			return nil // and it is complete still
+		}
 	}
 	undone, err := c.undoneBy(ctx, target, head)
 	if err != nil {
 		return err
 	}
 	if head != target {
-		ref, err := c.keepCommit(ctx, "rolled-back", id, head)
+		ref, err := c.workspace().KeepCommit(ctx, "rolled-back", id, head)
 		if err != nil {
 			return err
 		}
 		c.say("what is undone is kept under %s", ref)
 	}
 	err = c.update(ctx, func(p *Progress) error {
-		p.Rollback = &Rollback{Req: id, Head: head, Target: target, Undone: undone}
+		p.Rollback = &Rollback{Req: id, Head: head, Target: target, To: to, Undone: undone}
 		return nil
 	})
 	if err != nil {
@@ -288,7 +296,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 			return nil
 		})
 	}
-	ref, err := c.cleanTo(ctx, head, "rolled-back-work", short(in.Target), "uncommitted work as the run was rolled back")
+	ref, err := c.workspace().CleanTo(ctx, head, "rolled-back-work", short(in.Target), "uncommitted work as the run was rolled back")
 	if err != nil {
 		return err
 	}
@@ -317,7 +325,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 				return err
 			}
 		}
-		c.event = eventOf(decideBack, in.Req)
+		c.event = eventOf(backBy(in.To), in.Req)
 		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
@@ -327,7 +335,19 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if in.Head != in.Target {
+		c.say("rolled back: HEAD is at %.12s", in.Target)
+	}
 	return c.writeBaseline(in.Target)
+}
+
+// backBy is the event of a rollback: said again in the same words it is the same one, though the words may mean another
+// commit by then.
+func backBy(to string) Event {
+	if to == "" {
+		return decideBack
+	}
+	return decideBack + Event(" --to "+to)
 }
 
 // undoneBy are the requirements whose commits lie between target and head. A commit of anybody else's there refuses the

@@ -117,7 +117,7 @@ var runTable = map[RunStatus]map[RunEvent]RunStatus{
 	Recovered:  {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
 	Completed:  {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
 	Partial:    {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
-	RolledBack: {RunBegin: Running, RunRecover: Recovered},
+	RolledBack: {RunBegin: Running, RunRollback: RolledBack, RunRecover: Recovered},
 }
 
 // move applies an event to a requirement, or refuses it and names the legal ones.

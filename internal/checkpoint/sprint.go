@@ -41,6 +41,9 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		}
 		p.Learnings = *w
 		c.rebuildLearnings(&p.Learnings)
+		if err := c.refuseUnrecorded(ctx); err != nil {
+			return nil, err
+		}
 		if c.p != nil {
 			p.Events = c.p.Events // of the sprint before, still to be told
 		}
@@ -123,14 +126,7 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 			r = old.Find(id)
 		}
 		if r == nil {
-			r = &Requirement{ID: id, Status: Pending, SpecHash: hash, Since: c.stamp()}
-			switch req.Status {
-			case spec.Done:
-				r.Status, r.Reason = Done, "done by the user's word in "+c.specRel
-			case spec.Skipped:
-				r.Status, r.Reason = Skipped, "skipped by the user's word in "+c.specRel
-			}
-			list = append(list, r)
+			list = append(list, c.fresh(id))
 			continue
 		}
 		copied := *r
@@ -159,4 +155,17 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 		return nil, exit.Refuse("--redo-changed does them again, --keep-changed leaves them done", "the text of done requirements changed: %s", strings.Join(changed, ", "))
 	}
 	return list, nil
+}
+
+// fresh is a requirement of which nothing is recorded: done or skipped by the user's word alone.
+func (c *Checkpoint) fresh(id string) *Requirement {
+	req := c.graph.Spec().Lookup(id)
+	r := &Requirement{ID: id, Status: Pending, SpecHash: req.Hash(), Since: c.stamp()}
+	switch req.Status {
+	case spec.Done:
+		r.Status, r.Reason = Done, "done by the user's word in "+c.specRel
+	case spec.Skipped:
+		r.Status, r.Reason = Skipped, "skipped by the user's word in "+c.specRel
+	}
+	return r
 }

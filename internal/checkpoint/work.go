@@ -11,10 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
-	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/testinfra"
@@ -118,7 +116,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it, or raise %s", times(r.Timeouts+1), c.timeLimits())
 	case number >= c.cfg.Agent.Attempts:
 		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
@@ -163,6 +161,14 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	return status, err
 }
 
+// timeLimits names the settings that an attempt's time ran out by.
+func (c *Checkpoint) timeLimits() string {
+	if c.cfg.Agent.IdleTimeout > 0 {
+		return "agent.timeout or agent.idle_timeout"
+	}
+	return "agent.timeout"
+}
+
 func noAttempt(r *Requirement) error {
 	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
@@ -187,7 +193,7 @@ func (c *Checkpoint) attempted(id string) (*Requirement, error) {
 
 // setAside keeps the work of a requirement that is given up under a ref and cleans the tree; the reason then names it.
 func (c *Checkpoint) setAside(ctx context.Context, id, reason string) (string, error) {
-	ref, err := c.cleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
+	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
 	if err != nil {
 		return "", err
 	}
@@ -234,31 +240,10 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 
 // backToAttempt makes the tree ready for another attempt on what the last one left.
 func (c *Checkpoint) backToAttempt(ctx context.Context) error {
-	if err := c.takeOutSection(ctx); err != nil {
+	if err := c.workspace().RestoreAgentsFile(ctx); err != nil {
 		return err
 	}
-	return c.setIndex(ctx, c.p.Baseline)
-}
-
-// takeOutSection brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay.
-func (c *Checkpoint) takeOutSection(ctx context.Context) error {
-	path := filepath.Join(c.repo.Top, agentsmd.Name)
-	_, tracked, err := c.repo.File(ctx, c.p.Baseline, agentsmd.Name)
-	if err != nil {
-		return err
-	}
-	if !tracked {
-		if slices.Contains(c.userNames(ctx), agentsmd.Name) {
-			return nil
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
-		}
-		failpoint.Step("remove AGENTS.md")
-		return nil
-	}
-	_, _, err = c.restoreProtected(ctx)
-	return err
+	return c.workspace().SetIndex(ctx, c.p.Baseline)
 }
 
 // writeDigest stores what the next attempt is told of a failure, and behind it what the failed one learned: bounded, valid
@@ -342,8 +327,12 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	if err != nil {
 		return used, nil, err
 	}
-	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
-		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if r.Status != Done && c.overReqThreshold(r) {
+		since := ""
+		if r.Retried > 0 {
+			since = " since the retry"
+		}
+		reason := fmt.Sprintf("%s used %d tokens%s, more than cost.req_threshold %d allows", id, r.Tokens-r.Retried, since, c.cfg.Cost.ReqThreshold)
 		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
 			if err := c.Block(ctx, id, reason); err != nil {
@@ -370,6 +359,12 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 		return nil
 	})
 	return used, over, err
+}
+
+// overReqThreshold reports whether a requirement used more tokens than it may, since the user last gave it fresh attempts.
+func (c *Checkpoint) overReqThreshold(r *Requirement) bool {
+	limit := c.cfg.Cost.ReqThreshold
+	return limit > 0 && r.Tokens-r.Retried > limit
 }
 
 // overBudget says that the run used more tokens than it may, where there is still something to do.

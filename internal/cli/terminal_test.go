@@ -189,7 +189,16 @@ func TestStatusIsWatched(t *testing.T) {
 	run("begin")
 	term := w.onTerminal("ralph-checkpoint", "status", "--watch")
 	term.await("0 of 2 done, 2 pending")
-	run("start", "REQ-001")
+	term.await("no loop is at work here: 'ralph-loop' goes on")
+	driver := exec.Command("sh", "-c", "exec 9>>.git/ralph/run.lock; ralph-checkpoint begin && ralph-checkpoint start REQ-001 && read -r end")
+	driver.Dir, driver.Env = w.dir, w.environ
+	end, err := driver.StdinPipe()
+	if err == nil {
+		err = driver.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	term.await("REQ-001, attempt 1, since ")
 	again := w.onTerminal("ralph-checkpoint", "status", "--watch")
 	again.await("REQ-001, attempt 1")
@@ -197,6 +206,8 @@ func TestStatusIsWatched(t *testing.T) {
 	if err := again.cmd.Wait(); code(err) != 130 {
 		t.Errorf("Ctrl-C: %v, want exit code 130\n%s", err, again.shown())
 	}
+	_ = end.Close()
+	_ = driver.Wait()
 	run("decide", "REQ-001", "stop")
 	term.await("the run is partial")
 	if err := term.cmd.Wait(); err != nil {
