@@ -189,6 +189,8 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 		if e := past[i]; e.ID == id {
 			reason := "left the window on " + e.ExpiredAt.Format("2006-01-02") + ": "
 			switch {
+			case e.undone():
+				reason = "counts no more since " + e.ExpiredAt.Format("2006-01-02") + ": " + e.Reason
 			case e.Unproven:
 				reason = "never counted: its requirement was not done"
 			case e.Reason == InWindow:
