@@ -149,6 +149,10 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 		} else if r.SpecHash != hash {
 			r.SpecHash = hash
 		}
+		// The user's word in the specification counts at any start.
+		if word := c.fresh(id); word.Status != Pending && (r.Status == Pending || r.Status == Blocked) {
+			r.Status, r.Reason, r.BlockedBy, r.Number, r.Since = word.Status, word.Reason, nil, 0, word.Since
+		}
 		list = append(list, r)
 	}
 	if len(changed) > 0 {
