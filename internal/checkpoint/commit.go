@@ -255,6 +255,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 		}
 		c.noteDone(p, r)
 		if event == DecideManual {
+			r.Reason = "fixed by hand"
 			// Nothing is left to settle: no attempt made it, so no report tells of it.
 			r.Steps.Learnings = r.Steps.after(c.stamp())
 			r.Steps.State = r.Steps.Learnings

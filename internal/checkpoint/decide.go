@@ -325,7 +325,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 			if err := c.set(r, Reopen); err != nil {
 				return err
 			}
-			r.Commit, r.Gate, r.Attempts, r.Digests, r.Steps = "", "", 0, nil, Steps{}
+			r.Commit, r.Gate, r.Attempts, r.Digests, r.Steps, r.Reason = "", "", 0, nil, Steps{}, ""
 		}
 		if r := p.Find(p.Req.Current); r != nil && r.working() {
 			if err := c.set(r, Interrupt); err != nil {

@@ -73,7 +73,7 @@ type Requirement struct {
 	SpecHash  string    `yaml:"spec_hash"`            // of the text that it was taken up with
 	Commit    string    `yaml:"commit,omitempty"`     // where it was done
 	BlockedBy []string  `yaml:"blocked_by,omitempty"` // nearest first; empty where it is blocked by its own failure
-	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked, skipped or done without a commit
+	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked or skipped, or how it was done where no attempt did it
 	Kept      string    `yaml:"kept,omitempty"`       // the ref with what was left of it as it was given up
 	Digests   []string  `yaml:"digests,omitempty"`    // digest files of its failed attempts, below the state folder
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
