@@ -318,6 +318,8 @@ func (c *Checkpoint) WriteWayOn(w io.Writer, loop string) error {
 		fmt.Fprintf(&b, "\n%s\nRaise it in %s (0 is no limit), commit that, and start the loop again: %s\n", sentence(over.Error()), config.File, loop)
 	case c.p.Req.Status == Partial && c.p.Iteration >= c.p.MaxIterations:
 		fmt.Fprintf(&b, "\nThe max_iterations of this run, %d, are used; left to do: %d\nStart the loop again, which is a new run: %s\n", c.p.MaxIterations, left, loop)
+	case open && c.p.AtOnce >= mostOnce:
+		fmt.Fprintf(&b, "\nThe agent failed at once, %d times in a row\nMend it, then start the loop again: %s\n", c.p.AtOnce, loop)
 	case decisions == "":
 		fmt.Fprintf(&b, "\nNext, start the loop again: %s\n", loop)
 	}
