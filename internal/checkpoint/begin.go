@@ -215,10 +215,20 @@ func nameOf(ref string) string {
 }
 
 func backTo(p *Progress) string {
+	back := "git switch " + shellWord(nameOf(p.Branch))
 	if p.Branch == "" {
-		return "git checkout --detach " + p.Baseline + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+		back = "git checkout --detach " + p.Baseline
 	}
-	return "git switch " + nameOf(p.Branch) + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+	return back + ", or end the run: '" + stopCommand(p) + "'"
+}
+
+// stopCommand ends the run; which requirement it names is the same to it.
+func stopCommand(p *Progress) string {
+	id := p.Req.Current
+	if id == "" && len(p.Order) > 0 {
+		id = p.Order[0]
+	}
+	return "ralph-checkpoint decide " + operand(id) + " stop"
 }
 
 // refuseUnfinishedGit refuses a repository in the middle of a merge or the like, and a sparse checkout, where the files
@@ -310,7 +320,7 @@ func (c *Checkpoint) chooseBranch(ctx context.Context, name string, continued bo
 		return exit.Misuse("see git check-ref-format", "%q is no name for a branch", name)
 	}
 	if continued {
-		return exit.Refuse("start without --branch, or end the run first: 'ralph-checkpoint decide REQ stop'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
+		return exit.Refuse("start without --branch, or end the run first: '"+stopCommand(c.p)+"'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
 	}
 	there, err := c.repo.Commit(ctx, ref)
 	if err != nil {

@@ -55,7 +55,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 		return "", err
 	}
 	if tree == baseTree {
-		return "", exit.Refuse("ralph-checkpoint fail "+id, "%s: the index holds no change", id)
+		return "", exit.Refuse("ralph-checkpoint fail "+operand(id), "%s: the index holds no change", id)
 	}
 	return c.commit(ctx, id, c.p.Baseline, tree, Pass)
 }
@@ -76,7 +76,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			if v.ExitCode() == exit.Error {
 				code = exit.Fail
 			}
-			return "", code(fmt.Sprintf("ralph-gate --req %s run", id), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
+			return "", code(fmt.Sprintf("ralph-gate --req %s run", shellWord(id)), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
 		}
 		findings := ""
 		if event == Pass {
@@ -253,6 +253,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 		}
 		c.noteDone(p, r)
 		if event == DecideManual {
+			r.Reason = "fixed by hand"
 			// Nothing is left to settle: no attempt made it, so no report tells of it.
 			r.Steps.Learnings = r.Steps.after(c.stamp())
 			r.Steps.State = r.Steps.Learnings
