@@ -226,3 +226,29 @@ func TestStatusIsWatched(t *testing.T) {
 		}
 	}
 }
+
+// A person at a terminal is told how to go around a hook that refuses; an agent of the loop, whatever its terminal, is not.
+func TestRefusedAtATerminal(t *testing.T) {
+	w := newWorld(t)
+	cmd := exec.Command("ralph-gate", "install")
+	cmd.Dir, cmd.Env = w.dir, w.environ
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	w.write(filepath.Join(w.dir, "untested.go"), "package p\n\n// A is.\nfunc A() {}\n")
+	w.git("add", "untested.go")
+	for _, inLoop := range []bool{false, true} {
+		if inLoop {
+			w.environ = append(w.environ, "RALPH_ATTEMPT=1")
+		}
+		term := w.onTerminal("git", "commit", "-m", "no")
+		term.await("ralph-gate: the commit is refused; ")
+		term.await("then commit again")
+		if err := term.cmd.Wait(); code(err) != 1 {
+			t.Errorf("%v", err)
+		}
+		if told := strings.Contains(term.shown(), "; 'RALPH_SKIP=1 git commit' lets one through, and records it"); told == inLoop {
+			t.Errorf("in the loop %v, told %v:\n%s", inLoop, told, term.shown())
+		}
+	}
+}
