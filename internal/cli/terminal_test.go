@@ -135,7 +135,11 @@ func TestInterruptedQuestion(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
-			w.git("commit", "-qam", "One attempt")
+			w.write(filepath.Join(w.dir, "specification.yaml"), `requirements:
+  - {id: REQ-001, title: One, description: one, acceptance_criteria: ["it works"]}
+  - {id: REQ-002, title: Two, description: two, acceptance_criteria: ["it works"]}
+`)
+			w.git("commit", "-qam", "One attempt, two that are ready")
 			driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
 			if err != nil {
 				t.Fatal(err)
@@ -151,6 +155,9 @@ func TestInterruptedQuestion(t *testing.T) {
 				case err := <-ended:
 					if code(err) != 130 {
 						t.Errorf("%v, want exit code 130\n%s", err, term.shown())
+					}
+					if state := string(mustRead(t, filepath.Join(w.dir, ".sprint-state", "ralph-loop", "progress.log"))); !strings.Contains(state, "iteration: 1\n") {
+						t.Errorf("the next requirement is taken up:\n%s\n%s", term.shown(), state)
 					}
 					return
 				case <-time.After(time.Second):
@@ -250,5 +257,21 @@ func TestRefusedAtATerminal(t *testing.T) {
 		if told := strings.Contains(term.shown(), "; 'RALPH_SKIP=1 git commit' lets one through, and records it"); told == inLoop {
 			t.Errorf("in the loop %v, told %v:\n%s", inLoop, told, term.shown())
 		}
+	}
+}
+
+// A question that nobody can see is not asked: stderr leads into a file.
+func TestLoopDoesNotAskIntoAFile(t *testing.T) {
+	w := newWorld(t)
+	w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
+	w.git("commit", "-qam", "One attempt")
+	driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := w.onTerminal("sh", "-c", `"$0" --agent command -- cat 2>"$HOME/log"`, driver)
+	term.await("the run is blocked")
+	if err := term.cmd.Wait(); code(err) != 11 {
+		t.Errorf("%v, want exit code 11\n%s", err, term.shown())
 	}
 }
