@@ -38,9 +38,9 @@ func (j *judge) missingFiles(ctx context.Context) ([]string, error) {
 			if err != nil {
 				return nil, fmt.Errorf("look for files that the tree lacks: %w", err)
 			}
-			for name := range strings.SplitSeq(string(out), "\x00") {
+			for _, name := range git.Records(out) {
 				plain := path.Join(at, name)
-				if name != "" && plain != ".sprint-state" && !glob.Any(j.Config.Gate.Link, plain) {
+				if plain != ".sprint-state" && !glob.Any(j.Config.Gate.Link, plain) {
 					names = append(names, plain+name[len(strings.TrimSuffix(name, "/")):])
 				}
 			}

@@ -96,7 +96,7 @@ func (c *Copy) dropIndexes() error {
 }
 
 // plain are the settings under which a checkout writes nothing but its own index and the whole tree, and runs no hook.
-var plain = []string{"-c", "core.hooksPath=/dev/null", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"}
+var plain = []string{"-c", "core.hooksPath=/dev/null", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c", "core.sparseCheckout=false"}
 
 func (c *Copy) fill(ctx context.Context, tree string, want *contents) error {
 	if info, err := os.Lstat(c.Dir); err == nil && !info.IsDir() {
