@@ -215,7 +215,8 @@ var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", InUTF8,
+	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", "log.showSignature=false", "-c", "submodule.recurse=false",
+	"-c", InUTF8, "-c", "i18n.logOutputEncoding=UTF-8",
 }
 
 // InUTF8 is the setting that says of our commits' messages what they are, whatever the user writes his own in.
