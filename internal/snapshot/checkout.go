@@ -84,7 +84,7 @@ func (c *Copy) reset() error {
 	if err := c.dropIndexes(); err != nil {
 		return err
 	}
-	return removeAll(c.Dir)
+	return RemoveAll(c.Dir)
 }
 
 // dropIndexes makes git write every file anew.
