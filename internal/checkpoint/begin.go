@@ -223,8 +223,7 @@ func backTo(p *Progress) string {
 // refuseUnfinishedGit refuses a repository in the middle of a merge or the like, and a sparse checkout, where the files
 // that are not there would look deleted.
 func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
-	interrupted := c.p != nil && c.p.open() && c.p.Find(c.p.Req.Current) != nil && c.p.Find(c.p.Req.Current).working()
-	if name := c.workspace().Unfinished(); name != "" && !interrupted {
+	if name := c.workspace().Unfinished(); name != "" {
 		return exit.Refuse("finish or abort it first", "git is in the middle of an operation (%s)", name)
 	}
 	sparse, err := c.repo.Line(ctx, "config", "--type=bool", "--default=false", "core.sparseCheckout")
