@@ -144,7 +144,9 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		c.workspace().DropLocks(c.store.copy())
+		if err := c.workspace().DropLocks(c.store.copy()); err != nil {
+			return err
+		}
 	}
 	if err := c.resolveIntent(ctx); err != nil {
 		return err

@@ -26,6 +26,7 @@ type Guard struct {
 	Symbolic map[string]string // of those that lead to another ref: which one
 	Other    map[string]bool   // the branches that other worktrees have checked out
 	Files    map[string]File   // absolute path → content
+	Locks    []string          // git's, which were there: somebody else's
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -114,7 +115,7 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks()}
 	if g.Files, err = w.readGuarded(); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,10 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err := w.DropLinks(); err != nil {
 		return err
 	}
-	notes := w.dropLocks(w.guardPath())
+	notes, err := w.dropLocks(w.guardPath(), g.Locks)
+	if err != nil {
+		return err
+	}
 	stashLog, _ := os.ReadFile(w.stashLog()) // as the attempt left it; where there is none, the ref is kept as any other
 	found, fileNotes, err := w.restoreFiles(g, ours)
 	if err != nil {
