@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+	"time"
 
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
@@ -37,6 +38,10 @@ func (c *Checkpoint) HoldRun(begin bool) (release func(), err error) {
 		fd, holder = LockDescriptor, os.Getppid()
 	}
 	err = syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
+	for look := 0; look < 5 && errors.Is(err, syscall.EWOULDBLOCK); look++ {
+		time.Sleep(10 * time.Millisecond) // somebody may only have looked: atWork
+		err = syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		who, _ := os.ReadFile(c.runLockPath())
 		release()
@@ -59,6 +64,24 @@ func (c *Checkpoint) HoldRun(begin bool) (release func(), err error) {
 		}
 	}
 	return release, nil
+}
+
+// lockTells says that the lock is held as long as a loop is at work.
+const lockTells = true
+
+// atWork reports whether a loop, or a program that changes the state, works in this worktree, other than the driver that
+// started this program.
+func (c *Checkpoint) atWork() bool {
+	f, err := os.Open(c.runLockPath())
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	fd := int(f.Fd())
+	if sameFile(LockDescriptor, fd) {
+		return false
+	}
+	return errors.Is(syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 func sameFile(a, b int) bool {

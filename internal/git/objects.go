@@ -203,7 +203,7 @@ func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	return err == nil, err
 }
 
-// SetRef makes ref point to hash; an empty hash deletes it. The reason goes into the reflog.
+// SetRef makes ref, or of HEAD its branch, point to hash; an empty hash deletes it. The reason goes into the reflog.
 func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
 	if hash == "" {
 		_, err := r.Output(ctx, "update-ref", "-m", reason, "-d", ref)
@@ -216,7 +216,7 @@ func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
 // Refs are refs as they stand at one moment.
 type Refs struct {
 	Hash      map[string]string // by full name: what it points to
-	Symbolic  map[string]bool   // the names that point to another ref
+	Symbolic  map[string]string // of the names that point to another ref: which one
 	Branch    string            // the one that HEAD points to; "" if HEAD is detached
 	Elsewhere map[string]bool   // other branches, by full names, that the repository's other worktrees have checked out
 }
@@ -227,7 +227,7 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) (*Refs, error) {
 	if err != nil {
 		return nil, err
 	}
-	refs := &Refs{Hash: map[string]string{}, Symbolic: map[string]bool{}, Elsewhere: map[string]bool{}}
+	refs := &Refs{Hash: map[string]string{}, Symbolic: map[string]string{}, Elsewhere: map[string]bool{}}
 	fields := strings.Split(string(out), "\x00") // a worktree's path may hold a newline
 	for ; len(fields) > 4; fields = fields[4:] {
 		hash, ref, _ := strings.Cut(strings.TrimPrefix(fields[0], "\n"), " ")
@@ -239,7 +239,7 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) (*Refs, error) {
 			refs.Elsewhere[ref] = true
 		}
 		if fields[1] != "" {
-			refs.Symbolic[ref] = true
+			refs.Symbolic[ref] = fields[1]
 		}
 	}
 	if refs.Branch == "" { // HEAD is detached, or its branch has no commit

@@ -365,7 +365,7 @@ func TestRefsSay(t *testing.T) {
 		if want := map[string]bool{"refs/heads/elsewhere": true}; !maps.Equal(refs.Elsewhere, want) {
 			t.Errorf("elsewhere is %v, want %v", refs.Elsewhere, want)
 		}
-		if want := map[string]bool{"refs/heads/alias": true}; !maps.Equal(refs.Symbolic, want) {
+		if want := map[string]string{"refs/heads/alias": "refs/heads/idle"}; !maps.Equal(refs.Symbolic, want) {
 			t.Errorf("symbolic are %v, want %v", refs.Symbolic, want)
 		}
 		for _, name := range []string{"main", "idle", "alias", "elsewhere"} {

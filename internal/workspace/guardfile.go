@@ -8,11 +8,13 @@ import (
 
 // guardFile is a Guard as it lies on disk: a name may hold any bytes, and JSON's text holds UTF-8 alone.
 type guardFile struct {
-	Marker  string
-	Attempt int
-	Refs    []named[string]
-	Other   []named[bool]
-	Files   []named[File]
+	Marker   string
+	Attempt  int
+	Refs     []named[string]
+	Symbolic []named[[]byte]
+	Other    []named[bool]
+	Files    []named[File]
+	Locks    [][]byte
 }
 
 type named[T any] struct {
@@ -22,7 +24,14 @@ type named[T any] struct {
 
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
-	return json.Marshal(guardFile{g.Marker, g.Attempt, listed(g.Refs), listed(g.Other), listed(g.Files)})
+	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files)}
+	for _, n := range listed(g.Symbolic) {
+		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
+	}
+	for _, path := range g.Locks {
+		f.Locks = append(f.Locks, []byte(path))
+	}
+	return json.Marshal(f)
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -31,7 +40,13 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*g = Guard{f.Marker, f.Attempt, mapped(f.Refs), mapped(f.Other), mapped(f.Files)}
+	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files)}
+	for _, n := range f.Symbolic {
+		g.Symbolic[string(n.Name)] = string(n.Value)
+	}
+	for _, path := range f.Locks {
+		g.Locks = append(g.Locks, string(path))
+	}
 	return nil
 }
 
