@@ -34,6 +34,11 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if what != "rollback" && c.replayed(id, Event("decide "+what)) {
 		return nil
 	}
+	if what == "manual" || what == "stop" || what == "rollback" { // those that take the worktree for their own
+		if err := c.refuseConflict(ctx, what); err != nil {
+			return err
+		}
+	}
 	switch what {
 	case "skip":
 		return c.release(ctx, id, DecideSkip, func(r *Requirement) {
