@@ -127,6 +127,17 @@ func TestUntrackedBecomesFolder(t *testing.T) {
 	if kept := w.git("show", w.Ref("found", "REQ-001-1")+":worktree/data.csv/deep/work.txt"); kept != "work" {
 		t.Errorf("kept is %q", kept)
 	}
+	// So is what stands where the specification was.
+	w.attempt(func() {
+		must(t, os.Remove(filepath.Join(w.Repo.Top, "plan.yaml")))
+		w.write("plan.yaml/work.txt", "work\n")
+	})
+	if w.read("plan.yaml") != "the plan\n" {
+		t.Errorf("plan.yaml holds %q", w.read("plan.yaml"))
+	}
+	if kept := w.git("show", w.Ref("found", "REQ-001-1")+"-2:worktree/plan.yaml/work.txt"); kept != "work" {
+		t.Errorf("kept is %q", kept)
+	}
 	// A repository is no tree's.
 	w.attempt(func() {
 		must(t, os.Remove(filepath.Join(w.Repo.Top, "data.csv")))
