@@ -90,7 +90,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		if err != nil {
 			return err
 		}
-		p.LastAttempt, p.Left = nil, ""
+		p.LastAttempt, p.Left, p.GivenBack = nil, "", false
 		if !infra {
 			r.Steps.Isolate = r.Steps.after(c.stamp())
 		}
