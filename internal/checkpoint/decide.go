@@ -108,7 +108,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := c.workspace().Tree(ctx, head)
+	tree, err := c.workspace().TreeOfUser(ctx, head)
 	if err != nil {
 		return err
 	}
