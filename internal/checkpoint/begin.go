@@ -145,7 +145,9 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		c.workspace().DropLocks(c.store.copy())
+		if err := c.workspace().DropLocks(c.store.copy()); err != nil {
+			return err
+		}
 	}
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
@@ -215,17 +217,26 @@ func nameOf(ref string) string {
 }
 
 func backTo(p *Progress) string {
+	back := "git switch " + shellWord(nameOf(p.Branch))
 	if p.Branch == "" {
-		return "git checkout --detach " + p.Baseline + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+		back = "git checkout --detach " + p.Baseline
 	}
-	return "git switch " + nameOf(p.Branch) + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+	return back + ", or end the run: '" + stopCommand(p) + "'"
+}
+
+// stopCommand ends the run; which requirement it names is the same to it.
+func stopCommand(p *Progress) string {
+	id := p.Req.Current
+	if id == "" && len(p.Order) > 0 {
+		id = p.Order[0]
+	}
+	return "ralph-checkpoint decide " + operand(id) + " stop"
 }
 
 // refuseUnfinishedGit refuses a repository in the middle of a merge or the like, and a sparse checkout, where the files
 // that are not there would look deleted.
 func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
-	interrupted := c.p != nil && c.p.open() && c.p.Find(c.p.Req.Current) != nil && c.p.Find(c.p.Req.Current).working()
-	if name := c.workspace().Unfinished(); name != "" && !interrupted {
+	if name := c.workspace().Unfinished(); name != "" {
 		return exit.Refuse("finish or abort it first", "git is in the middle of an operation (%s)", name)
 	}
 	sparse, err := c.repo.Line(ctx, "config", "--type=bool", "--default=false", "core.sparseCheckout")
@@ -310,7 +321,7 @@ func (c *Checkpoint) chooseBranch(ctx context.Context, name string, continued bo
 		return exit.Misuse("see git check-ref-format", "%q is no name for a branch", name)
 	}
 	if continued {
-		return exit.Refuse("start without --branch, or end the run first: 'ralph-checkpoint decide REQ stop'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
+		return exit.Refuse("start without --branch, or end the run first: '"+stopCommand(c.p)+"'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
 	}
 	there, err := c.repo.Commit(ctx, ref)
 	if err != nil {

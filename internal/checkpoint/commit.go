@@ -55,7 +55,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 		return "", err
 	}
 	if tree == baseTree {
-		return "", exit.Refuse("ralph-checkpoint fail "+id, "%s: the index holds no change", id)
+		return "", exit.Refuse("ralph-checkpoint fail "+operand(id), "%s: the index holds no change", id)
 	}
 	return c.commit(ctx, id, c.p.Baseline, tree, Pass)
 }
@@ -76,7 +76,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			if v.ExitCode() == exit.Error {
 				code = exit.Fail
 			}
-			return "", code(fmt.Sprintf("ralph-gate --req %s run", id), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
+			return "", code(fmt.Sprintf("ralph-gate --req %s run", shellWord(id)), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
 		}
 		findings := ""
 		if event == Pass {
@@ -196,7 +196,9 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		c.workspace().DropLocks(file)
+		if err := c.workspace().DropLocks(file); err != nil {
+			return "", "", err
+		}
 	}
 	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
 	if headErr != nil {
@@ -253,6 +255,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 		}
 		c.noteDone(p, r)
 		if event == DecideManual {
+			r.Reason = "fixed by hand"
 			// Nothing is left to settle: no attempt made it, so no report tells of it.
 			r.Steps.Learnings = r.Steps.after(c.stamp())
 			r.Steps.State = r.Steps.Learnings

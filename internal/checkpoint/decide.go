@@ -40,6 +40,9 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 			r.Reason = strings.TrimSuffix("skipped by the user: "+strings.TrimSpace(r.Reason), ": ")
 		})
 	case "retry":
+		if word := c.fresh(id); word.Status != Pending {
+			return exit.Refuse("take that out of it and commit that; then decide again", "%s says that %s is %s", c.specRel, id, word.Status)
+		}
 		return c.release(ctx, id, DecideRetry, func(r *Requirement) {
 			r.Attempts, r.Timeouts, r.Reason, r.Retried = 0, 0, "", r.Tokens
 		})
@@ -318,7 +321,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 			if err := c.set(r, Reopen); err != nil {
 				return err
 			}
-			r.Commit, r.Gate, r.Attempts, r.Digests, r.Steps = "", "", 0, nil, Steps{}
+			r.Commit, r.Gate, r.Attempts, r.Digests, r.Steps, r.Reason = "", "", 0, nil, Steps{}, ""
 		}
 		if r := p.Find(p.Req.Current); r != nil && r.working() {
 			if err := c.set(r, Interrupt); err != nil {
@@ -397,7 +400,7 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 			return nil
 		}
 		if busy := p.Find(p.Req.Current); busy != nil && busy.working() {
-			return exit.Refuse("'ralph-checkpoint decide "+busy.ID+" stop' ends the run all the same", "%s is in work", busy.ID)
+			return exit.Refuse("'ralph-checkpoint decide "+operand(busy.ID)+" stop' ends the run all the same", "%s is in work", busy.ID)
 		}
 		counts := p.Counts()
 		ready := c.graph.Ready(p.States())

@@ -66,7 +66,7 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 		return err
 	}
 	if !passed {
-		return exit.Refuse("ralph-gate --req "+id+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
+		return exit.Refuse("ralph-gate --req "+shellWord(id)+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
 	}
 	return c.keepInfra(ctx, id, word, tree)
 }
@@ -266,7 +266,7 @@ func (c *Checkpoint) judgeInfra(ctx context.Context, id, tree string) (passed bo
 		return false, "", err
 	}
 	if v.ExitCode() == exit.Error {
-		return false, "", exit.Fail("ralph-gate --req "+id+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
+		return false, "", exit.Fail("ralph-gate --req "+shellWord(id)+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
 	}
 	return v.Passed(), v.Digest(), nil
 }
@@ -318,7 +318,7 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	if whyNot != "" {
 		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and no template can take its place: %s: %s", failed, git.Quote(place), whyNot))
 	}
-	if _, err := c.setAside(ctx, id, failed); err != nil {
+	if err := c.setAside(ctx, id, failed); err != nil {
 		return "", err
 	}
 	if inWay, err := c.writeNew(files); err != nil {
@@ -379,7 +379,7 @@ func (c *Checkpoint) inWay(path string) (string, error) {
 }
 
 func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string, error) {
-	if _, err := c.setAside(ctx, id, reason); err != nil {
+	if err := c.setAside(ctx, id, reason); err != nil {
 		return "", err
 	}
 	c.say("%s is blocked: %s", id, reason)

@@ -61,6 +61,7 @@ type Cost struct {
 	Cumulative int  `yaml:"cumulative_tokens"` // by the run
 	Threshold  int  `yaml:"threshold"`         // 0: none
 	Estimated  bool `yaml:"estimated"`         // some agent did not say what it used
+	Guessed    int  `yaml:"guessed,omitempty"` // of the cumulative ones: estimated
 }
 
 // Requirement is what the checkpoint knows of one requirement.
@@ -72,9 +73,11 @@ type Requirement struct {
 	SpecHash  string    `yaml:"spec_hash"`            // of the text that it was taken up with
 	Commit    string    `yaml:"commit,omitempty"`     // where it was done
 	BlockedBy []string  `yaml:"blocked_by,omitempty"` // nearest first; empty where it is blocked by its own failure
-	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked, skipped or done without a commit
+	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked or skipped, or how it was done where no attempt did it
+	Kept      string    `yaml:"kept,omitempty"`       // the ref with what was left of it as it was given up
 	Digests   []string  `yaml:"digests,omitempty"`    // digest files of its failed attempts, below the state folder
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
+	Guessed   int       `yaml:"guessed,omitempty"`    // of those: estimated
 	Retried   int       `yaml:"retried,omitempty"`    // of those: used before the user's last retry, which counts from there
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
 	Gate      string    `yaml:"gate,omitempty"`       // figures of the last verdict on its work

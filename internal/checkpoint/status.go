@@ -159,16 +159,12 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		case r.Reason != "":
 			note = oneLine(r.Reason)
 		}
-		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), orDash(r.Tokens), orText(short(r.Commit)), excerpt.Line(note, 120)})
+		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), tokensOf(r), orText(short(r.Commit)), excerpt.Line(note, 120)})
 	}
 	if err := writeColumns(w, rows); err != nil {
 		return err
 	}
 	n := p.Counts()
-	estimated := ""
-	if p.Cost.Estimated {
-		estimated = " (partly estimated)"
-	}
 	if skips := c.skips(); skips > 0 {
 		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times(skips), filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
@@ -180,7 +176,7 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		fmt.Fprintf(w, "\nThe agent %s until %s: %s\n", what, c.clock(l.Until), l.Said)
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
-		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))
+		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, p.Cost.Mark(), runWord(p.Req.Status))
 	return err
 }
 
@@ -253,6 +249,33 @@ func orDash(n int) string {
 	return fmt.Sprint(n)
 }
 
+// tokensOf is what a requirement used, with the mark of what is not exact.
+func tokensOf(r *Requirement) string {
+	if r.Guessed > 0 {
+		return "~" + fmt.Sprint(r.Tokens)
+	}
+	return orDash(r.Tokens)
+}
+
+// estimated says how much of a figure is an estimate.
+func estimated(tokens, guessed int) string {
+	switch {
+	case guessed == 0:
+		return ""
+	case guessed < tokens:
+		return " (partly estimated)"
+	}
+	return " (estimated)"
+}
+
+// Mark says how much of what the run used is an estimate.
+func (c Cost) Mark() string {
+	if c.Estimated && c.Guessed == 0 {
+		return " (partly estimated)" // how much was not recorded
+	}
+	return estimated(c.Cumulative, c.Guessed)
+}
+
 func orText(s string) string {
 	if s == "" {
 		return "-"
@@ -296,6 +319,8 @@ func (c *Checkpoint) WriteWayOn(w io.Writer, loop string) error {
 		fmt.Fprintf(&b, "\n%s\nRaise it in %s (0 is no limit), commit that, and start the loop again: %s\n", sentence(over.Error()), config.File, loop)
 	case c.p.Req.Status == Partial && c.p.Iteration >= c.p.MaxIterations:
 		fmt.Fprintf(&b, "\nThe max_iterations of this run, %d, are used; left to do: %d\nStart the loop again, which is a new run: %s\n", c.p.MaxIterations, left, loop)
+	case open && c.p.AtOnce >= mostOnce:
+		fmt.Fprintf(&b, "\nThe agent failed at once, %d times in a row\nMend it, then start the loop again: %s\n", c.p.AtOnce, loop)
 	case decisions == "":
 		fmt.Fprintf(&b, "\nNext, start the loop again: %s\n", loop)
 	}
@@ -339,10 +364,15 @@ func (c *Checkpoint) decisions(loop string) (string, error) {
 		fmt.Fprintf(&b, "%s:\n", when)
 		rows := [][]string{
 			{"  ralph-checkpoint failures " + id, "read what each attempt failed on"},
+		}
+		if r.Kept != "" {
+			rows = append(rows, []string{"  " + layOutKept(r), "lay out what was kept of its work, to mend it by hand"})
+		}
+		rows = append(rows, [][]string{
 			{"  " + decide + " retry", "try again from the start, told of the old failures"},
 			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
 			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},
-		}
+		}...)
 		if possible(RunStop) || !possible(RunDecide) {
 			rows = append(rows, []string{"  " + decide + " stop", "end the run here"})
 		}

@@ -184,6 +184,9 @@ func (s *summary) section() box {
 func (s *summary) headline() string {
 	switch r := s.r; r.Status {
 	case Done:
+		if r.Reason != "" {
+			return "✅ PASS (" + oneLine(r.Reason) + ")"
+		}
 		return "✅ PASS"
 	case Skipped:
 		return "⏭ SKIPPED (" + oneLine(r.Reason) + ")"
