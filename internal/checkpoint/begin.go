@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -78,7 +76,7 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.tryMessage(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.noteUntracked(ctx); err != nil {
+	if err := c.workspace().NoteUntracked(ctx); err != nil {
 		return nil, err
 	}
 	if err := c.gateBaseline(ctx, head); err != nil {
@@ -147,9 +145,7 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		for _, note := range c.dropLocks(c.store.copy()) {
-			c.say("%s", note)
-		}
+		c.workspace().DropLocks(c.store.copy())
 	}
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
@@ -176,7 +172,7 @@ func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 		}
 	}
 	// Somebody may have committed since: the tree to clean to is then that commit's.
-	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID, known)
+	ref, err := c.workspace().CleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID, known)
 	if err != nil {
 		return err
 	}
@@ -239,13 +235,8 @@ func stopCommand(p *Progress) string {
 // that are not there would look deleted.
 func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
 	interrupted := c.p != nil && c.p.open() && c.p.Find(c.p.Req.Current) != nil && c.p.Find(c.p.Req.Current).working()
-	for _, name := range operations {
-		if name == "MERGE_MSG" || interrupted {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(c.repo.GitDir, name)); err == nil {
-			return exit.Refuse("finish or abort it first", "git is in the middle of an operation (%s)", name)
-		}
+	if name := c.workspace().Unfinished(); name != "" && !interrupted {
+		return exit.Refuse("finish or abort it first", "git is in the middle of an operation (%s)", name)
 	}
 	sparse, err := c.repo.Line(ctx, "config", "--type=bool", "--default=false", "core.sparseCheckout")
 	if err != nil {
@@ -273,11 +264,11 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read the index: %w", err)
 	}
-	staged, err := c.changes(ctx, base, indexTree)
+	staged, err := c.repo.Changed(ctx, base, indexTree)
 	if err != nil {
 		return err
 	}
-	private, done, err := c.privateIndex()
+	private, done, err := c.repo.PrivateIndex()
 	if err != nil {
 		return err
 	}
@@ -292,7 +283,7 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	unstaged, err := c.changes(ctx, base, tree)
+	unstaged, err := c.repo.Changed(ctx, base, tree)
 	if err != nil {
 		return err
 	}

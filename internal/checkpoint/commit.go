@@ -132,7 +132,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		}
 		c.say("%s: a commit hook rewrote files; the new tree is judged again", id)
 		tree = madeTree
-		if err := c.setIndex(ctx, tree); err != nil {
+		if err := c.workspace().SetIndex(ctx, tree); err != nil {
 			return "", err
 		}
 	}
@@ -196,9 +196,7 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		for _, note := range c.dropLocks(file) {
-			c.say("%s", note)
-		}
+		c.workspace().DropLocks(file)
 	}
 	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
 	if headErr != nil {

@@ -103,11 +103,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	user, err := c.userFiles(ctx)
-	if err != nil {
-		return err
-	}
-	tree, err := c.worktreeTree(ctx, head, user)
+	tree, err := c.workspace().Tree(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -122,7 +118,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the index: %w", err)
 	}
-	if err := c.setIndex(ctx, tree); err != nil {
+	if err := c.workspace().SetIndex(ctx, tree); err != nil {
 		return err
 	}
 	if _, err = c.commit(ctx, id, base, tree, DecideManual); err == nil || staged == nil {
@@ -130,7 +126,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	}
 	// Where the commit was made all the same the index fits it.
 	if now, headErr := c.repo.Head(context.WithoutCancel(ctx)); headErr == nil && now == head {
-		err = errors.Join(err, c.putIndex(staged))
+		err = errors.Join(err, c.workspace().PutIndex(staged))
 	}
 	return err
 }
@@ -147,7 +143,7 @@ func (c *Checkpoint) plan() []string {
 // refusePlan refuses a fix by hand beside which the plan is changed and not committed: it is no part of the fix, and the
 // gate would take it for one.
 func (c *Checkpoint) refusePlan(ctx context.Context, id, head, tree string) error {
-	changed, err := c.changes(ctx, head, tree)
+	changed, err := c.repo.Changed(ctx, head, tree)
 	if err != nil {
 		return err
 	}
@@ -174,7 +170,7 @@ func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string,
 	if err != nil || bytes.Equal(then, now) {
 		return stable, err
 	}
-	private, done, err := c.privateIndex()
+	private, done, err := c.repo.PrivateIndex()
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +185,7 @@ func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string,
 	if err != nil {
 		return "", err
 	}
-	return c.repo.With(identity...).Line(ctx, "commit-tree", tree, "-p", stable, "-m", "The plan of a fix by hand")
+	return c.workspace().CommitTree(ctx, tree, stable, "The plan of a fix by hand")
 }
 
 // stop ends the run as partial. The requirement in work goes back to pending, its work is kept under a ref.
@@ -212,7 +208,7 @@ func (c *Checkpoint) interruptCurrent(ctx context.Context, kind string) error {
 	if current == nil || !current.working() {
 		return nil
 	}
-	ref, err := c.cleanTo(ctx, c.p.Baseline, kind, current.ID, "what was left of "+current.ID+" as the run was "+kind)
+	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, kind, current.ID, "what was left of "+current.ID+" as the run was "+kind)
 	if err != nil {
 		return err
 	}
@@ -265,7 +261,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 		return err
 	}
 	if head != target {
-		ref, err := c.keepCommit(ctx, "rolled-back", id, head)
+		ref, err := c.workspace().KeepCommit(ctx, "rolled-back", id, head)
 		if err != nil {
 			return err
 		}
@@ -303,7 +299,7 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 			return nil
 		})
 	}
-	ref, err := c.cleanTo(ctx, head, "rolled-back-work", short(in.Target), "uncommitted work as the run was rolled back")
+	ref, err := c.workspace().CleanTo(ctx, head, "rolled-back-work", short(in.Target), "uncommitted work as the run was rolled back")
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/testinfra"
+	"ralph-loop/internal/workspace"
 )
 
 // maxInfraTries is how often an agent is dispatched for the infrastructure of one requirement: once, and two retries.
@@ -178,7 +179,7 @@ func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error
 		word = "existing"
 	default:
 		// No commit of the loop's ever holds a user's untracked file: an agent would be paid for nothing.
-		user, err := c.userFiles(ctx)
+		user, err := c.workspace().UserFiles(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -229,7 +230,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 	}
 	if couldNotWork(last.Outcome) {
 		// Made again, uncharged.
-		if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+		if err := c.workspace().SetIndex(ctx, c.p.Baseline); err != nil {
 			return "", err
 		}
 		return needed(last.Number), c.update(ctx, func(p *Progress) error {
@@ -241,7 +242,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest), c.reportedLearnings()); err != nil {
 		return "", err
 	}
-	if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+	if err := c.workspace().SetIndex(ctx, c.p.Baseline); err != nil {
 		return "", err
 	}
 	err := c.update(ctx, func(p *Progress) error {
@@ -278,7 +279,7 @@ func infraDigest(id string, number int) string {
 // keepInfra records what was made, and keeps it under a ref so that no interruption pays for it twice. In the worktree it
 // stays as work of the requirement, whose commit will hold it.
 func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error {
-	ref, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id)
+	ref, err := c.workspace().KeepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id)
 	if err != nil {
 		return err
 	}
@@ -289,7 +290,7 @@ func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error
 	if err := c.recordInfra(ctx, id, word, made, ""); err != nil {
 		return err
 	}
-	return c.setIndex(ctx, c.p.Baseline)
+	return c.workspace().SetIndex(ctx, c.p.Baseline)
 }
 
 // fallback lets the template take the place of what no agent could make.
@@ -325,15 +326,11 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	} else if inWay != "" {
 		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and the template would overwrite %s, which is not in git", failed, git.Quote(inWay)))
 	}
-	user, err := c.userFiles(ctx)
+	tree, err := c.workspace().Tree(ctx, c.p.Baseline)
 	if err != nil {
 		return "", err
 	}
-	tree, err := c.worktreeTree(ctx, c.p.Baseline, user)
-	if err != nil {
-		return "", err
-	}
-	if err := c.setIndex(ctx, tree); err != nil {
+	if err := c.workspace().SetIndex(ctx, tree); err != nil {
 		return "", err
 	}
 	passed, why, err := c.judgeInfra(ctx, id, tree)
@@ -355,7 +352,7 @@ func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) 
 		}
 	}
 	for _, f := range files {
-		if err := (keptFile{data: f.Data, mode: 0o644}).put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
+		if err := (workspace.File{Data: f.Data, Mode: 0o644}).Put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
 			return "", fmt.Errorf("write the template: %w", err)
 		}
 	}

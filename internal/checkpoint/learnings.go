@@ -34,7 +34,7 @@ const (
 // reportedLearnings are the learnings in the report of an attempt that failed: no proof of anything, and told to the next
 // attempt at the same requirement alone. "" where there are none, or no report that can be read.
 func (c *Checkpoint) reportedLearnings() string {
-	data, err := learn.ReadReport(c.ReportPath())
+	data, err := learn.ReadReport(c.reportPath())
 	if err != nil {
 		return "" // whoever needs the report says so
 	}

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/workspace"
 )
 
 // recoverFromTrailers makes the state anew from the commits of the specification's requirements whose trailers hold.
@@ -109,7 +111,7 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 		return nil, err
 	}
 	claims, reverted := map[string]claim{}, map[string]bool{}
-	for _, record := range nulList(out) {
+	for _, record := range git.Records(out) {
 		f := strings.SplitN(record, "\x01", 3)
 		if len(f) != 3 {
 			continue
@@ -215,7 +217,7 @@ func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source strin
 		name string
 		data []byte
 		err  error
-	}{{LogName, fileData, fileErr}, {"copy-of-" + LogName, copyData, copyErr}} {
+	}{{workspace.StateFile, fileData, fileErr}, {"copy-of-" + workspace.StateFile, copyData, copyErr}} {
 		if f.err == nil || len(f.data) == 0 {
 			continue
 		}
@@ -248,11 +250,7 @@ func (c *Checkpoint) Recover(ctx context.Context, accept []string) (source strin
 
 func (c *Checkpoint) keepDamaged(ctx context.Context, p *Progress, name string, data []byte) (ref string, err error) {
 	c.p = p // the ref is named after its run
-	tree, err := c.treeOf(ctx, map[string]keptFile{name: {data: data, mode: 0o644}})
-	if err != nil {
-		return "", err
-	}
-	return c.keepTree(ctx, "damaged", "progress", tree, "", "a damaged state")
+	return c.workspace().KeepFile(ctx, "damaged", "progress", name, data, "a damaged state")
 }
 
 // gateRecovered believes no claim on a tree that fails.

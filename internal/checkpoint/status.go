@@ -13,6 +13,7 @@ import (
 
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/config"
+	"ralph-loop/internal/excerpt"
 	"ralph-loop/internal/git"
 )
 
@@ -158,7 +159,7 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		case r.Reason != "":
 			note = oneLine(r.Reason)
 		}
-		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), tokensOf(r), orText(short(r.Commit)), clip(note, 120)})
+		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), tokensOf(r), orText(short(r.Commit)), excerpt.Line(note, 120)})
 	}
 	if err := writeColumns(w, rows); err != nil {
 		return err

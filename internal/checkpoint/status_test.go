@@ -144,6 +144,31 @@ func TestTableAndDecisions(t *testing.T) {
 	golden(t, "report_text", out.Bytes())
 }
 
+// A line of the table and of a summary stays one, however long the text in it is.
+func TestLongTextsStayOnTheirLine(t *testing.T) {
+	long := strings.Repeat("so two lists of tags are equal ", 20)
+	lines := func(change func(*Progress)) (table, summary int) {
+		c := inState(t, change)
+		var out bytes.Buffer
+		if err := c.WriteTable(&out); err != nil {
+			t.Fatal(err)
+		}
+		table = strings.Count(out.String(), "\n")
+		out.Reset()
+		if err := c.WriteSummary(&out, "REQ-001"); err != nil {
+			t.Fatal(err)
+		}
+		return table, strings.Count(out.String(), "\n")
+	}
+	shortTable, shortSummary := lines(nil)
+	longTable, longSummary := lines(func(p *Progress) {
+		p.Find("REQ-005").Reason, p.Learnings.Permanent[0].Pattern = long, long
+	})
+	if longTable != shortTable || longSummary != shortSummary {
+		t.Errorf("the table has %d lines in the place of %d, the summary %d in the place of %d", longTable, shortTable, longSummary, shortSummary)
+	}
+}
+
 // Every status has its summary; a box is ticked only for what was seen.
 func TestSummaries(t *testing.T) {
 	for _, tt := range []struct {

@@ -12,7 +12,9 @@ import (
 	"strings"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/excerpt"
 	"ralph-loop/internal/gate"
+	"ralph-loop/internal/workspace"
 )
 
 // WriteSummary prints the execution summary of a requirement. A box is ticked only for what was seen, and open only where
@@ -46,7 +48,7 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 	s.group("Learnings Persisted", s.kept("Permanent", permanent), s.kept("Contextual", contextual), s.told())
 	s.group("State Updated",
 		s.section(),
-		box{seenIf(!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero()), LogName + " checkpoint"},
+		box{seenIf(!r.Steps.State.IsZero() || !r.Steps.Resolve.IsZero()), workspace.StateFile + " checkpoint"},
 		box{seenIf(r.Commit != ""), "Commit: " + cmp.Or(short(r.Commit), s.later)})
 	fmt.Fprintf(&s.b, "\n**Next Step**: %s\n", s.next())
 	_, err = io.WriteString(w, s.b.String())
@@ -273,7 +275,7 @@ func first(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return " (" + clip(oneLine(texts[0]), 100) + ")"
+	return " (" + excerpt.Line(texts[0], 100) + ")"
 }
 
 func (s *summary) inAgentsFile() bool {
@@ -343,7 +345,7 @@ func (c *Checkpoint) Check() (wrong []string, err error) {
 			report("%v", err)
 		}
 	}
-	if data, err := os.ReadFile(c.baselinePath()); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && string(data) != p.Baseline+"\n" {
+	if data, err := os.ReadFile(workspace.BaselinePath(c.repo)); err != nil && !errors.Is(err, fs.ErrNotExist) || err == nil && string(data) != p.Baseline+"\n" {
 		report("last-req-baseline.txt does not hold the baseline %s", p.Baseline)
 	}
 	return wrong, c.checkFinished(report)

@@ -11,10 +11,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/exit"
-	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/testinfra"
@@ -195,7 +193,7 @@ func (c *Checkpoint) attempted(id string) (*Requirement, error) {
 
 // setAside keeps the work of a requirement that is given up under a ref, which the state names, and cleans the tree.
 func (c *Checkpoint) setAside(ctx context.Context, id, reason string) error {
-	ref, err := c.cleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
+	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
 	if err != nil || ref == "" {
 		return err
 	}
@@ -243,31 +241,10 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 
 // backToAttempt makes the tree ready for another attempt on what the last one left.
 func (c *Checkpoint) backToAttempt(ctx context.Context) error {
-	if err := c.takeOutSection(ctx); err != nil {
+	if err := c.workspace().RestoreAgentsFile(ctx); err != nil {
 		return err
 	}
-	return c.setIndex(ctx, c.p.Baseline)
-}
-
-// takeOutSection brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay.
-func (c *Checkpoint) takeOutSection(ctx context.Context) error {
-	path := filepath.Join(c.repo.Top, agentsmd.Name)
-	_, tracked, err := c.repo.File(ctx, c.p.Baseline, agentsmd.Name)
-	if err != nil {
-		return err
-	}
-	if !tracked {
-		if slices.Contains(c.userNames(ctx), agentsmd.Name) {
-			return nil
-		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
-		}
-		failpoint.Step("remove AGENTS.md")
-		return nil
-	}
-	_, _, err = c.restoreProtected(ctx)
-	return err
+	return c.workspace().SetIndex(ctx, c.p.Baseline)
 }
 
 // writeDigest stores what the next attempt is told of a failure, and behind it what the failed one learned: bounded, valid
@@ -282,7 +259,8 @@ func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) err
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
-// clip shortens text to at most n bytes at a character's edge, and says so.
+// clip shortens a text of several lines to at most n bytes at a character's edge, and says so. For one line there is
+// excerpt.Line.
 func clip(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= n {

@@ -16,7 +16,10 @@ import (
 
 // L2 and L3 are one run of all tests: L3 reads the coverage that this very run wrote.
 
-const suiteVersion = 3
+const (
+	suiteVersion    = 3
+	coverageVersion = 4
+)
 
 // testRun is one run of the whole suite on one tree.
 type testRun struct {
@@ -29,9 +32,10 @@ type testRun struct {
 	advice   string    // for the errors
 	silent   bool      // a command ended well and nothing shows that a test ran
 	cover    coverage.Data
-	coverErr error     // why cover is not whole
-	cut      *errTool  // a command that did not come to its own end; errors has it too
-	flaky    []Finding // tests that failed and passed when they were run again
+	leftOut  []coverage.File // of cover: test code
+	coverErr error           // why cover is not whole
+	cut      *errTool        // a command that did not come to its own end; errors has it too
+	flaky    []Finding       // tests that failed and passed when they were run again
 	log      string
 	notes    []string
 }
@@ -39,6 +43,7 @@ type testRun struct {
 type failure struct {
 	Finding
 	name string // as in passed; "" where it is not known
+	line string // the runner's own, which names the test; "" where that is the message's first
 }
 
 func (j *judge) suiteKey(layer, tree string) inputs {
@@ -50,7 +55,8 @@ func (j *judge) suiteKey(layer, tree string) inputs {
 	}
 	in.Machine = j.machine(programs...)
 	if layer == "L3" {
-		in.Settings = append(in.Settings, g.CoverageFiles, g.Coverage.String())
+		in.Version = coverageVersion
+		in.Settings = append(in.Settings, g.CoverageFiles, g.Coverage.String(), j.Config.TestInfra.File)
 	}
 	return in
 }
@@ -104,6 +110,13 @@ func (j *judge) run(ctx context.Context, tree string) (*testRun, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	class, err := classifierOf(ctx, j.Repo, j.Config, tree)
+	if err != nil {
+		return nil, err
+	}
+	if r.leftOut, err = withoutTests(&r.cover, class, newSourceNames(j.copied.Dir, p.modules)); err != nil {
+		return nil, err
 	}
 	slices.SortStableFunc(r.failures, func(a, b failure) int { return compareFindings(a.Finding, b.Finding) })
 	j.tested[tree] = r
@@ -197,7 +210,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 		inFolder := s
 		inFolder.Dir = folder
 		f := t.finding(folder, func(name string) (string, bool) { return j.pathInTree(inFolder, name) })
-		r.failures = append(r.failures, failure{f, t.pkg + " " + t.name})
+		r.failures = append(r.failures, failure{Finding: f, name: t.pkg + " " + t.name})
 	}
 	for _, text := range told.builds {
 		r.builds = append(r.builds, j.compileErrors(s, text)...)
@@ -293,8 +306,7 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 		r.counts.Skipped += told.counts.Skipped
 		r.unit = told.unit
 		for _, f := range told.failed {
-			f.Message = j.withoutTop(f.Message)
-			r.failures = append(r.failures, failure{Finding: f})
+			r.failures = append(r.failures, f.failure(j))
 		}
 		if told.wrong != "" {
 			r.errors = append(r.errors, Finding{Rule: "runner", Message: told.wrong})
@@ -372,7 +384,7 @@ func (j *judge) readOwnReports(r *testRun) error {
 			r.failures = nil
 		}
 		for _, f := range t.failed {
-			r.failures = append(r.failures, failure{Finding: f})
+			r.failures = append(r.failures, failure{Finding: f.Finding})
 		}
 	}
 	if r.coverErr != nil {

@@ -135,6 +135,9 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	return r, nil
 }
 
+// ErrOutside is Open's where there is no repository.
+var ErrOutside = errors.New("not in a git repository")
+
 // whyNot says in a user's words why git found no worktree.
 func (r *Repo) whyNot(ctx context.Context, err error) error {
 	var missing *exec.Error
@@ -147,7 +150,7 @@ func (r *Repo) whyNot(ctx context.Context, err error) error {
 	bare, bareErr := r.Line(ctx, "rev-parse", "--is-bare-repository")
 	switch {
 	case bareErr != nil:
-		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is not in a git repository", r.Top)
+		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is %w", r.Top, ErrOutside)
 	case bare == "true":
 		return exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", r.Top)
 	}

@@ -97,6 +97,30 @@ func (r *Repo) writeTree(ctx context.Context) (string, error) {
 	return r.WithIndex(copied).Line(ctx, "-c", "core.splitIndex=false", "-c", "core.hooksPath=/dev/null", "write-tree")
 }
 
+// PrivateIndex is the worktree seen through an index of its own, which is not there yet; done removes it.
+func (r *Repo) PrivateIndex() (private *Repo, done func(), err error) {
+	dir, err := os.MkdirTemp("", "ralph-index-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a private index: %w", err)
+	}
+	return r.WithIndex(filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// Changed are the paths, from the top, that differ between two trees or commits. A renamed file is two of them.
+func (r *Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
+	out, err := r.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to)
+	return Records(out), err
+}
+
+// Records are the parts, each ended by a NUL, of what git prints with -z.
+func Records(out []byte) []string {
+	text := strings.TrimSuffix(string(out), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
 // Unmerged are the paths in the index that a conflict was left at, from the top: such an index has no tree.
 func (r *Repo) Unmerged(ctx context.Context) ([]string, error) {
 	out, err := r.Output(ctx, "ls-files", "--unmerged", "-z")

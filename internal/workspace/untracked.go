@@ -1,4 +1,4 @@
-package checkpoint
+package workspace
 
 import (
 	"bytes"
@@ -26,12 +26,12 @@ type untrackedFile struct {
 	Hash string `json:"hash"` // of its bytes in the object database; empty: not stored, too large or a repository
 }
 
-// noteUntracked stores the user's untracked files and names them.
-func (c *Checkpoint) noteUntracked(ctx context.Context) error {
-	if err := c.storeIgnored(ctx); err != nil {
+// NoteUntracked stores the user's untracked files and names them.
+func (w *Workspace) NoteUntracked(ctx context.Context) error {
+	if err := w.storeIgnored(ctx); err != nil {
 		return err
 	}
-	all, large, err := c.storeUntracked(ctx)
+	all, large, err := w.storeUntracked(ctx)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -51,33 +51,33 @@ func (c *Checkpoint) noteUntracked(ctx context.Context) error {
 	if len(all) > 1 {
 		what = fmt.Sprintf("%d untracked files are left alone, never committed, and put back if an attempt changes them", len(all))
 	}
-	c.say("%s: %s%s", what, strings.Join(names, ", "), more)
+	w.Say("%s: %s%s", what, strings.Join(names, ", "), more)
 	for _, path := range large {
-		c.say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
+		w.Say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
 	}
 	return nil
 }
 
-func (c *Checkpoint) untrackedPath() string {
-	return filepath.Join(c.repo.StateDir(), "untracked.json")
+func (w *Workspace) untrackedPath() string {
+	return filepath.Join(w.Repo.StateDir(), "untracked.json")
 }
 
 // storeUntracked remembers the user's untracked files at the start of a run and gives their names and those that are
 // too large to be stored.
-func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, err error) {
-	out, err := c.repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+func (w *Workspace) storeUntracked(ctx context.Context) (all, large []string, err error) {
+	out, err := w.Repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, nil, err
 	}
 	files := []untrackedFile{}
-	kept := map[string]keptFile{}
-	for _, path := range nulList(out) {
+	kept := map[string]File{}
+	for _, path := range git.Records(out) {
 		if strings.HasSuffix(path, "/") { // a repository of its own
 			files = append(files, untrackedFile{Path: path})
 			continue
 		}
 		all = append(all, path)
-		full := filepath.Join(c.repo.Top, path)
+		full := filepath.Join(w.Repo.Top, path)
 		info, err := os.Lstat(full)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -93,7 +93,7 @@ func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, e
 		if err != nil {
 			return nil, nil, fmt.Errorf("store the untracked files: %w", err)
 		}
-		hash, err := c.repo.Store(ctx, f.data)
+		hash, err := w.Repo.Store(ctx, f.Data)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -101,11 +101,7 @@ func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, e
 		kept[path] = f
 	}
 	if len(kept) > 0 {
-		tree, err := c.treeOf(ctx, kept)
-		if err != nil {
-			return nil, nil, err
-		}
-		if _, err := c.keepTree(ctx, "untracked", "begin", tree, "", "the user's untracked files as the run began"); err != nil {
+		if _, err := w.keepFiles(ctx, "untracked", "begin", kept, "the user's untracked files as the run began"); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -113,55 +109,12 @@ func (c *Checkpoint) storeUntracked(ctx context.Context) (all, large []string, e
 	if err != nil {
 		return nil, nil, err
 	}
-	return all, large, atomicfile.Write(c.untrackedPath(), append(data, '\n'))
-}
-
-func (c *Checkpoint) ignoredPath() string { return filepath.Join(c.repo.StateDir(), "ignored") }
-
-// storeIgnored remembers what git ignores at the start of a run, folders as one entry. Such a file may hold a secret, and
-// stays the user's when an attempt edits .gitignore.
-func (c *Checkpoint) storeIgnored(ctx context.Context) error {
-	out, err := c.repo.Output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(c.ignoredPath(), out)
-}
-
-// unignored are the files that an index has, the baseline has not, and git ignored as the run began.
-func (c *Checkpoint) unignored(ctx context.Context, index *git.Repo, baseline string) ([]string, error) {
-	data, err := os.ReadFile(c.ignoredPath())
-	if errors.Is(err, fs.ErrNotExist) || len(data) == 0 {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the list of ignored files: %w", err)
-	}
-	ignored := map[string]bool{}
-	for _, path := range nulList(data) {
-		ignored[path] = true
-	}
-	out, err := index.Output(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A", baseline)
-	if err != nil {
-		return nil, err
-	}
-	return slices.DeleteFunc(nulList(out), func(path string) bool {
-		for at := path; ; {
-			if ignored[at] {
-				return false
-			}
-			i := strings.LastIndexByte(strings.TrimSuffix(at, "/"), '/')
-			if i < 0 {
-				return true
-			}
-			at = at[:i+1]
-		}
-	}), nil
+	return all, large, atomicfile.Write(w.untrackedPath(), append(data, '\n'))
 }
 
 // untracked are the user's untracked files as the run began.
-func (c *Checkpoint) untracked() ([]untrackedFile, error) {
-	data, err := os.ReadFile(c.untrackedPath())
+func (w *Workspace) untracked() ([]untrackedFile, error) {
+	data, err := os.ReadFile(w.untrackedPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -170,18 +123,18 @@ func (c *Checkpoint) untracked() ([]untrackedFile, error) {
 	}
 	var files []untrackedFile
 	if err := json.Unmarshal(data, &files); err != nil {
-		return nil, fmt.Errorf("read the list of untracked files in %s: %w", c.untrackedPath(), err)
+		return nil, fmt.Errorf("read the list of untracked files in %s: %w", w.untrackedPath(), err)
 	}
 	return files, nil
 }
 
-// userFiles are the names of the user's untracked files as the run began, without those that the baseline has by now.
-func (c *Checkpoint) userFiles(ctx context.Context) ([]string, error) {
-	files, err := c.untracked()
+// UserFiles are the names of the user's untracked files as the run began, without those that the baseline has by now.
+func (w *Workspace) UserFiles(ctx context.Context) ([]string, error) {
+	files, err := w.untracked()
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	entries, err := c.repo.Entries(ctx, c.p.Baseline)
+	entries, err := w.Repo.Entries(ctx, w.Baseline)
 	if err != nil {
 		return nil, err
 	}
@@ -198,26 +151,34 @@ func (c *Checkpoint) userFiles(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
+func (w *Workspace) userNames(ctx context.Context) []string {
+	names, err := w.UserFiles(ctx)
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
 // restoreUntracked puts back what an attempt did to the user's untracked files. It gives what it found in their place
 // and a line for each.
-func (c *Checkpoint) restoreUntracked(ctx context.Context) (found map[string]keptFile, notes []string, err error) {
-	files, err := c.untracked()
+func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File, notes []string, err error) {
+	files, err := w.untracked()
 	if err != nil {
 		return nil, nil, err
 	}
-	names, err := c.userFiles(ctx)
+	names, err := w.UserFiles(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	found = map[string]keptFile{}
+	found = map[string]File{}
 	for _, u := range files {
 		if !slices.Contains(names, u.Path) {
 			continue
 		}
-		if err := c.clearWay(u.Path, found); err != nil {
+		if err := w.clearWay(u.Path, found); err != nil {
 			return nil, nil, err
 		}
-		full := filepath.Join(c.repo.Top, u.Path)
+		full := filepath.Join(w.Repo.Top, u.Path)
 		now, err := readFile(full)
 		if u.Hash == "" {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -225,19 +186,19 @@ func (c *Checkpoint) restoreUntracked(ctx context.Context) (found map[string]kep
 			}
 			continue
 		}
-		data, catErr := c.repo.Output(ctx, "cat-file", "blob", u.Hash)
+		data, catErr := w.Repo.Output(ctx, "cat-file", "blob", u.Hash)
 		if catErr != nil {
 			return nil, nil, catErr
 		}
-		was := keptFile{data: data, mode: modeOf(u.Mode)}
+		was := File{Data: data, Mode: modeOf(u.Mode)}
 		what := "deleted"
 		if err == nil {
-			if was.gitMode() == now.gitMode() && bytes.Equal(was.data, now.data) {
+			if was.gitMode() == now.gitMode() && bytes.Equal(was.Data, now.Data) {
 				continue
 			}
 			found[u.Path], what = now, "changed"
 		}
-		if err := was.put(full); err != nil {
+		if err := was.Put(full); err != nil {
 			return nil, nil, fmt.Errorf("put back %q: %w", u.Path, err)
 		}
 		notes = append(notes, fmt.Sprintf("%q is untracked and not the agent's to touch: it was %s and is put back", u.Path, what))
@@ -245,12 +206,45 @@ func (c *Checkpoint) restoreUntracked(ctx context.Context) (found map[string]kep
 	return found, notes, nil
 }
 
-func modeOf(gitMode string) fs.FileMode {
-	switch gitMode {
-	case "120000":
-		return fs.ModeSymlink | 0o777
-	case "100755":
-		return 0o755
+func (w *Workspace) ignoredPath() string { return filepath.Join(w.Repo.StateDir(), "ignored") }
+
+// storeIgnored remembers what git ignores at the start of a run, folders as one entry. Such a file may hold a secret, and
+// stays the user's when an attempt edits .gitignore.
+func (w *Workspace) storeIgnored(ctx context.Context) error {
+	out, err := w.Repo.Output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+	if err != nil {
+		return err
 	}
-	return 0o644
+	return atomicfile.Write(w.ignoredPath(), out)
+}
+
+// unignored are the files that an index has, base has not, and git ignored as the run began.
+func (w *Workspace) unignored(ctx context.Context, index *git.Repo, base string) ([]string, error) {
+	data, err := os.ReadFile(w.ignoredPath())
+	if errors.Is(err, fs.ErrNotExist) || len(data) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the list of ignored files: %w", err)
+	}
+	ignored := map[string]bool{}
+	for _, path := range git.Records(data) {
+		ignored[path] = true
+	}
+	out, err := index.Output(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A", base)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(git.Records(out), func(path string) bool {
+		for at := path; ; {
+			if ignored[at] {
+				return false
+			}
+			i := strings.LastIndexByte(strings.TrimSuffix(at, "/"), '/')
+			if i < 0 {
+				return true
+			}
+			at = at[:i+1]
+		}
+	}), nil
 }

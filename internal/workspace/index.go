@@ -1,0 +1,156 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/git"
+)
+
+// Tree is the tree that the worktree would be: that of the commit base with every change in it, ignored files and the
+// user's own untracked ones left out.
+func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
+	leaveOut, err := w.UserFiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	return w.treeWithout(ctx, base, leaveOut)
+}
+
+func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []string) (string, error) {
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return w.fillIndex(ctx, private, base, leaveOut)
+}
+
+// Stage makes the index hold Tree of the baseline, and gives it.
+func (w *Workspace) Stage(ctx context.Context) (tree string, err error) {
+	leaveOut, err := w.UserFiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if tree, err = w.fillIndex(ctx, private, w.Baseline, leaveOut); err == nil {
+		err = w.takeIndex(private)
+	}
+	if err != nil {
+		return "", fmt.Errorf("build the index: %w", err)
+	}
+	return tree, nil
+}
+
+// fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change
+// in it, ignored files and the user's own untracked ones left out. An index of its own, since flags and file times that
+// an agent set in the real one must hide nothing.
+func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string) (string, error) {
+	if _, err := private.Output(ctx, "read-tree", base); err != nil {
+		return "", err
+	}
+	// A repository inside the repository is one entry, and git refuses to add one without a commit: it is left out here,
+	// and an attempt's is named below for the gate to refuse.
+	inner, err := w.listNested(ctx, private)
+	if err != nil {
+		return "", err
+	}
+	add := []string{"--no-literal-pathspecs", "add", "-A", "--", ":/"}
+	for _, path := range inner {
+		add = append(add, ":(top,exclude,literal)"+strings.TrimSuffix(path, "/"))
+	}
+	if _, err := private.Output(ctx, add...); err != nil {
+		return "", err
+	}
+	for _, path := range inner {
+		if slices.Contains(leaveOut, path) {
+			continue
+		}
+		entry := "160000," + base + "," + strings.TrimSuffix(path, "/")
+		if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", entry); err != nil {
+			return "", err
+		}
+	}
+	unignored, err := w.unignored(ctx, private, base)
+	if err != nil {
+		return "", err
+	}
+	var list bytes.Buffer
+	for _, path := range slices.Concat(leaveOut, unignored) {
+		if !strings.HasSuffix(path, "/") {
+			list.WriteString(path + "\x00")
+		}
+	}
+	if list.Len() > 0 {
+		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	return private.Line(ctx, "write-tree")
+}
+
+// SetIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
+// anew beside the old one.
+func (w *Workspace) SetIndex(ctx context.Context, tree string) error {
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
+		return err
+	}
+	// Exit code 1 says that some file differs, which is allowed here.
+	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
+		return err
+	}
+	return w.takeIndex(private)
+}
+
+// takeIndex puts a private index in the place of the real one.
+func (w *Workspace) takeIndex(private *git.Repo) error {
+	data, err := os.ReadFile(private.Index)
+	if err != nil {
+		return fmt.Errorf("make the index: %w", err)
+	}
+	return w.PutIndex(data)
+}
+
+// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock nothing is
+// changed, and the error names the lock.
+func (w *Workspace) PutIndex(data []byte) error {
+	lock := w.Repo.Index + ".lock"
+	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
+	}
+	if err != nil {
+		return fmt.Errorf("lock the index: %w", err)
+	}
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	failpoint.Step("write index.lock")
+	if err == nil {
+		err = os.Rename(lock, w.Repo.Index)
+	}
+	if err != nil {
+		_ = os.Remove(lock)
+		return fmt.Errorf("write the index: %w", err)
+	}
+	failpoint.Step("write the index")
+	return nil
+}
