@@ -145,7 +145,9 @@ func (c *Checkpoint) pickUp(ctx context.Context) error {
 func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	// A git that was killed with the loop leaves its locks; a lock from before may be somebody else's.
 	if c.p.Intent != nil || c.p.Working() != "" {
-		c.workspace().DropLocks(c.store.copy())
+		if err := c.workspace().DropLocks(c.store.copy()); err != nil {
+			return err
+		}
 	}
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
@@ -234,8 +236,7 @@ func stopCommand(p *Progress) string {
 // refuseUnfinishedGit refuses a repository in the middle of a merge or the like, and a sparse checkout, where the files
 // that are not there would look deleted.
 func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
-	interrupted := c.p != nil && c.p.open() && c.p.Find(c.p.Req.Current) != nil && c.p.Find(c.p.Req.Current).working()
-	if name := c.workspace().Unfinished(); name != "" && !interrupted {
+	if name := c.workspace().Unfinished(); name != "" {
 		return exit.Refuse("finish or abort it first", "git is in the middle of an operation (%s)", name)
 	}
 	sparse, err := c.repo.Line(ctx, "config", "--type=bool", "--default=false", "core.sparseCheckout")

@@ -196,7 +196,9 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		c.workspace().DropLocks(file)
+		if err := c.workspace().DropLocks(file); err != nil {
+			return "", "", err
+		}
 	}
 	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
 	if headErr != nil {

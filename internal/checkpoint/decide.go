@@ -328,6 +328,9 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := c.unlearn(p, in.Undone); err != nil {
+			return err
+		}
 		c.event = eventOf(backBy(in.To), in.Req)
 		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {

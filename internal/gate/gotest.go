@@ -18,6 +18,7 @@ type goRun struct {
 	passed []string        // "package test"
 	broken []brokenPackage // failed without a failed test
 	builds []string        // output of the packages that did not compile
+	cut    []string        // packages whose test binary ended (a panic, an exit) with a failed test, before the tests after it
 	idle   []string        // packages whose test binary ended well and ran none of its tests
 }
 
@@ -166,6 +167,8 @@ func (r *goRun) end(e goEvent, output string, failedBelow map[[2]string]bool, bu
 		build := e.FailedBuild != "" || strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]")
 		if build || !failedBelow[id] {
 			r.broken = append(r.broken, brokenPackage{pkg: e.Package, build: build, output: output})
+		} else if !strings.Contains("\n"+output, "\nFAIL\n") { // what a test binary prints as it comes to its own end
+			r.cut = append(r.cut, e.Package)
 		}
 	}
 }

@@ -71,6 +71,9 @@ func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, err
 			l.Summary += fmt.Sprintf(", %d of them passed on the baseline", len(regressions))
 			l.Advice = "mend what the change broke; do not change those tests"
 		}
+		if len(r.stopped) > 0 {
+			l.Summary += fmt.Sprintf("; in %s the tests after the panic or exit did not run", short(strings.Join(r.stopped, ", "), 200))
+		}
 		if len(r.builds) > 0 {
 			l.Summary += ", " + plural(len(r.builds), "build error")
 		}

@@ -34,6 +34,7 @@ type testRun struct {
 	cover    coverage.Data
 	leftOut  []coverage.File // of cover: test code
 	coverErr error           // why cover is not whole
+	stopped  []string        // Go packages in which a panic or an exit kept the tests after it from running
 	cut      *errTool        // a command that did not come to its own end; errors has it too
 	flaky    []Finding       // tests that failed and passed when they were run again
 	log      string
@@ -121,7 +122,7 @@ func (j *judge) run(ctx context.Context, tree string) (*testRun, error) {
 	slices.SortStableFunc(r.failures, func(a, b failure) int { return compareFindings(a.Finding, b.Finding) })
 	j.tested[tree] = r
 	// The names of what passed tell a later run which of its failures are regressions.
-	if len(r.passed) > 0 && len(r.errors) == 0 {
+	if len(r.passed) > 0 && len(r.errors)+len(r.stopped) == 0 {
 		// Without them failures are told apart by whether the test existed: nothing is lost but precision.
 		_ = j.cache.write(CacheEntry{Key: j.suiteKey("passed tests", tree).key(), Name: "passed tests", Tree: tree, Names: r.passed})
 	}
@@ -156,7 +157,7 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 		}
 		r.builds = append(r.builds, Finding{Rule: "go test", Message: rest})
 	}
-	if len(told.broken) > 0 || len(told.builds) > 0 {
+	if len(told.broken)+len(told.builds)+len(told.cut) > 0 {
 		r.coverErr = errUnfinished
 	}
 	if r.coverErr == nil {
@@ -203,6 +204,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 	r.counts.Failed += told.counts.Failed
 	r.counts.Skipped += told.counts.Skipped
 	r.passed = append(r.passed, told.passed...)
+	r.stopped = append(r.stopped, told.cut...)
 	m := module{dir: s.Dir}
 	own := m.importPath(j.copied.Dir)
 	for _, t := range told.failed {
@@ -300,6 +302,9 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 	}
 	if events != nil {
 		j.addGoRun(s, r, events)
+		if len(events.broken)+len(events.builds)+len(events.cut) > 0 {
+			r.coverErr = errUnfinished
+		}
 	} else {
 		r.counts.Passed += told.counts.Passed
 		r.counts.Failed += told.counts.Failed

@@ -281,7 +281,7 @@ func requirementCommits(ctx context.Context, repo *git.Repo, rev string) ([]reqC
 	if commit, err := repo.Commit(ctx, rev); err != nil || commit == "" {
 		return nil, err // the empty tree
 	}
-	out, err := repo.Output(ctx, "log", "-z", "--no-show-signature", "--no-mailmap", "--no-color", "--encoding=UTF-8", "--grep=^Ralph-Req: ", fmt.Sprintf("--max-count=%d", maxCommits),
+	out, err := repo.Output(ctx, "log", "-z", "--grep=^Ralph-Req: ", fmt.Sprintf("--max-count=%d", maxCommits),
 		"--format=%H%x09%(trailers:key=Ralph-Req,valueonly,unfold,separator=%x09)", "--end-of-options", rev)
 	if err != nil {
 		return nil, fmt.Errorf("look for the commits of requirements: %w", err)

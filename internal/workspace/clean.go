@@ -16,7 +16,7 @@ import (
 // kind, which is named; "" where there was nothing, or it is one of the trees known, which are kept already. Ignored files
 // and the user's untracked ones stay.
 func (w *Workspace) CleanTo(ctx context.Context, base, kind, id, why string, known ...string) (string, error) {
-	userFiles, err := w.UserFiles(ctx)
+	userFiles, err := w.userFilesBeside(ctx, base)
 	if err != nil {
 		return "", err
 	}
@@ -63,20 +63,29 @@ func (w *Workspace) moveNested(ctx context.Context, base, id string, userFiles [
 		if slices.Contains(userFiles, path) {
 			continue
 		}
-		dir := RunDir(w.Repo, w.Run, id)
-		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return fmt.Errorf("move %q away: %w", path, err)
+		if err := w.moveAway(path, id); err != nil {
+			return err
 		}
-		if dir, err = os.MkdirTemp(dir, innerPrefix); err != nil {
-			return fmt.Errorf("move %q away: %w", path, err)
-		}
-		to := filepath.Join(dir, filepath.Base(path))
-		if err := os.Rename(filepath.Join(w.Repo.Top, path), to); err != nil {
-			return fmt.Errorf("move %q away: %w", path, err)
-		}
-		failpoint.Step("move a repository away")
-		w.Say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
 	}
+	return nil
+}
+
+// moveAway moves a folder that is, or holds, a repository of its own beside the logs of the attempts at id, and says so.
+func (w *Workspace) moveAway(path, id string) error {
+	dir := RunDir(w.Repo, w.Run, id)
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		dir, err = os.MkdirTemp(dir, innerPrefix)
+	}
+	to := filepath.Join(dir, filepath.Base(path))
+	if err == nil {
+		err = os.Rename(filepath.Join(w.Repo.Top, path), to)
+	}
+	if err != nil {
+		return fmt.Errorf("move %q away: %w", path, err)
+	}
+	failpoint.Step("move a repository away")
+	w.Say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
 	return nil
 }
 

@@ -20,12 +20,17 @@ import (
 // and hooks, the toolkit's own state. It lies on disk while the agent runs: when this program is killed, the next one finds
 // there what to put back, and which processes are still to be ended.
 type Guard struct {
-	Marker  string            // that the agent's processes have
-	Attempt int               // its number
-	Refs    map[string]string // full name → hash
-	Other   map[string]bool   // the branches that other worktrees have checked out
-	Files   map[string]File   // absolute path → content
+	Marker   string            // that the agent's processes have
+	Attempt  int               // its number
+	Refs     map[string]string // full name → hash
+	Symbolic map[string]string // of those that lead to another ref: which one
+	Other    map[string]bool   // the branches that other worktrees have checked out
+	Files    map[string]File   // absolute path → content
+	Locks    []string          // git's, which were there: somebody else's
 }
+
+// id is the attempt's in the names of the refs that keep what it did.
+func (g *Guard) id(w *Workspace) string { return fmt.Sprintf("%s-%d", w.Req, g.Attempt) }
 
 // maxGuarded is the largest file that can be put back, in bytes; settings, hooks and state are far smaller.
 const maxGuarded = 64 << 20
@@ -35,7 +40,7 @@ func (w *Workspace) guarded() []string {
 	common, own := w.Repo.CommonDir, w.Repo.GitDir
 	roots := []string{
 		filepath.Join(common, "config"), filepath.Join(common, "hooks"), filepath.Join(common, "info"),
-		filepath.Join(common, "logs", "refs", "stash"),
+		w.stashLog(),
 		filepath.Join(own, "config.worktree"), filepath.Join(own, "ralph"),
 		// What else lies in .sprint-state is not ours.
 		w.Repo.Sprint(), BaselinePath(w.Repo), filepath.Join(filepath.Dir(w.Repo.Sprint()), ".gitignore"),
@@ -110,7 +115,7 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Other: refs.Elsewhere}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks()}
 	if g.Files, err = w.readGuarded(); err != nil {
 		return nil, err
 	}
@@ -158,12 +163,24 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err := w.DropLinks(); err != nil {
 		return err
 	}
-	notes := w.dropLocks(w.guardPath())
+	notes, err := w.dropLocks(w.guardPath(), g.Locks)
+	if err != nil {
+		return err
+	}
+	stashLog, _ := os.ReadFile(w.stashLog()) // as the attempt left it; where there is none, the ref is kept as any other
 	found, fileNotes, err := w.restoreFiles(g, ours)
 	if err != nil {
 		return err
 	}
-	notes = append(append(notes, fileNotes...), w.endOperations()...)
+	stashNotes, err := w.keepStashes(ctx, g, stashLog)
+	if err != nil {
+		return err
+	}
+	operations, err := w.endOperations(ctx, g.id(w))
+	if err != nil {
+		return err
+	}
+	notes = slices.Concat(notes, fileNotes, stashNotes, operations)
 	refNotes, err := w.restoreRefs(ctx, g)
 	if err != nil {
 		return err
@@ -183,7 +200,7 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 		}
 	}
 	if len(found) > 0 {
-		ref, err := w.keepFiles(ctx, "found", fmt.Sprintf("%s-%d", w.Req, g.Attempt), found, "what an attempt had put in the place of protected files")
+		ref, err := w.keepFiles(ctx, "found", g.id(w), found, "what an attempt had put in the place of protected files")
 		if err != nil {
 			return err
 		}

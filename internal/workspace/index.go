@@ -18,7 +18,7 @@ import (
 // Tree is the tree that the worktree would be: that of the commit base with every change in it, ignored files and the
 // user's own untracked ones left out.
 func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
-	leaveOut, err := w.UserFiles(ctx)
+	leaveOut, err := w.userFilesBeside(ctx, base)
 	if err != nil {
 		return "", err
 	}

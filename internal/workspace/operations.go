@@ -1,9 +1,11 @@
 package workspace
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"ralph-loop/internal/failpoint"
 )
@@ -21,8 +23,24 @@ func (w *Workspace) Unfinished() string {
 	return ""
 }
 
-// endOperations forgets what an agent left unfinished; none was under way before, or the run would not have begun.
-func (w *Workspace) endOperations() (notes []string) {
+// endOperations forgets what an agent left unfinished; none was under way before, or the attempt would not have begun. What
+// such an operation had stashed is kept.
+func (w *Workspace) endOperations(ctx context.Context, id string) (notes []string, err error) {
+	for _, name := range []string{"MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"} {
+		data, err := os.ReadFile(filepath.Join(w.Repo.GitDir, name))
+		if err != nil {
+			continue
+		}
+		commit, err := w.Repo.Commit(ctx, strings.TrimSpace(string(data)))
+		if err != nil || commit == "" {
+			continue // nobody promises that an agent's file names a commit
+		}
+		ref, err := w.KeepCommit(ctx, "stash", id, commit)
+		if err != nil {
+			return nil, err
+		}
+		notes = append(notes, fmt.Sprintf("what an unfinished operation of git had stashed is kept; 'git stash store %s' brings it back", ref))
+	}
 	for _, name := range operations {
 		path := filepath.Join(w.Repo.GitDir, name)
 		if _, err := os.Lstat(path); err == nil && os.RemoveAll(path) == nil && name != "MERGE_MSG" {
@@ -30,5 +48,5 @@ func (w *Workspace) endOperations() (notes []string) {
 			notes = append(notes, fmt.Sprintf("an unfinished operation of git (%s) is ended", name))
 		}
 	}
-	return notes
+	return notes, nil
 }
