@@ -249,6 +249,19 @@ func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
 	return nil
 }
 
+// refuseConflict is refuseUnfinishedGit, and refuses an index with conflicts too: files with the marks of both sides are
+// nobody's fix. Those of a killed attempt are work like any other, to be put aside.
+func (c *Checkpoint) refuseConflict(ctx context.Context, what string) error {
+	if err := c.refuseUnfinishedGit(ctx); err != nil || what != "manual" && c.p.Working() != "" {
+		return err
+	}
+	unmerged, err := c.repo.Unmerged(ctx)
+	if err != nil || len(unmerged) == 0 {
+		return err
+	}
+	return exit.Refuse("resolve it and git add it, or git checkout HEAD -- it", "a conflict is left at %s", git.Quote(unmerged[0]))
+}
+
 // refuseDirty refuses changes of tracked files, staged or not, and names them. Flags in the user's index that hide
 // changes hide nothing here: the files are compared with HEAD on an index of our own.
 func (c *Checkpoint) refuseDirty(ctx context.Context) error {

@@ -34,6 +34,11 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if what != "rollback" && c.replayed(id, Event("decide "+what)) {
 		return nil
 	}
+	if what == "manual" || what == "stop" || what == "rollback" { // those that take the worktree for their own
+		if err := c.refuseConflict(ctx, what); err != nil {
+			return err
+		}
+	}
 	switch what {
 	case "skip":
 		return c.release(ctx, id, DecideSkip, func(r *Requirement) {
@@ -306,8 +311,12 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 	if ref != "" {
 		c.say("uncommitted work is kept under %s", ref)
 	}
-	if _, err := c.repo.Output(ctx, "read-tree", "--reset", "-u", in.Target); err != nil {
+	ref, err = c.workspace().MoveTo(ctx, head, in.Target, "in-the-way", short(in.Target), "what git did not track where the run was rolled back to has files")
+	if err != nil {
 		return err
+	}
+	if ref != "" {
+		c.say("files that git does not track were where %.12s has some; they are kept under %s", in.Target, ref)
 	}
 	if err := c.repo.SetRef(ctx, "HEAD", in.Target, "ralph-checkpoint: rollback"); err != nil {
 		return err

@@ -2,10 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -347,32 +344,13 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 // writeNew writes files that must not be there; inWay is what is.
 func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) {
 	for _, f := range files {
-		if inWay, err = c.inWay(f.Path); inWay != "" || err != nil {
+		if inWay, err = c.workspace().InWay(f.Path); inWay != "" || err != nil {
 			return inWay, err
 		}
 	}
 	for _, f := range files {
 		if err := (workspace.File{Data: f.Data, Mode: 0o644}).Put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
 			return "", fmt.Errorf("write the template: %w", err)
-		}
-	}
-	return "", nil
-}
-
-// inWay is what stands in the worktree where a new file is to be: the path, or what is no folder above it; "" is nothing.
-func (c *Checkpoint) inWay(path string) (string, error) {
-	for i, b := range path + "/" {
-		if b != '/' {
-			continue
-		}
-		info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(path[:i])))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return "", nil
-		case err != nil:
-			return "", fmt.Errorf("look at the place of %q: %w", path, err)
-		case !info.IsDir() || i == len(path):
-			return path[:i], nil
 		}
 	}
 	return "", nil
