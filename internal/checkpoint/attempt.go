@@ -206,6 +206,9 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
+	if err == nil {
+		err = c.keepRun()
+	}
 	if err != nil {
 		return ended, err
 	}

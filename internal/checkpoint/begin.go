@@ -396,7 +396,12 @@ func (c *Checkpoint) gateBaseline(ctx context.Context, head string) error {
 	for _, l := range v.Layers {
 		switch {
 		case l.Result == gate.Error:
-			return exit.Fail(l.Advice, "the baseline cannot be judged: %s: %s\n%s", l.Name, l.Summary, v.Digest())
+			for i := range v.Layers {
+				if v.Layers[i].Advice == l.Advice {
+					v.Layers[i].Advice = "" // the hint has it
+				}
+			}
+			return exit.Fail(l.Advice, "the baseline cannot be judged: %s: %s\n%s", l.Name, l.Summary, strings.TrimSpace(v.Digest()))
 		case l.Name == "L3" && l.Result == gate.Fail:
 			return exit.Refuse("write the missing tests, or lower it: 'gate: {coverage: N}', or 'gate: {coverage: no-decrease}' in ralph.yaml",
 				"the baseline's coverage is under the threshold, so no attempt could pass: %s", l.Summary)

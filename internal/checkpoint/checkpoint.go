@@ -35,6 +35,8 @@ type Checkpoint struct {
 	now     func() time.Time
 	say     func(format string, args ...any) // a line for the user, on stderr
 
+	held *os.File // the run lock, where an agent had removed it
+
 	p *Progress // as last read or written; nil: there never was a run
 
 	event string // of the update at hand, with its requirement

@@ -261,7 +261,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 			return nil // and it is complete still
 		}
 	}
-	undone, err := c.undoneBy(ctx, target, head)
+	undone, err := c.undoneBy(ctx, id, target, head)
 	if err != nil {
 		return err
 	}
@@ -367,7 +367,7 @@ func backBy(to string) Event {
 
 // undoneBy are the requirements whose commits lie between target and head. A commit of anybody else's there refuses the
 // rollback.
-func (c *Checkpoint) undoneBy(ctx context.Context, target, head string) (ids []string, err error) {
+func (c *Checkpoint) undoneBy(ctx context.Context, asked, target, head string) (ids []string, err error) {
 	below, err := c.repo.IsAncestor(ctx, target, head)
 	if err != nil {
 		return nil, err
@@ -389,7 +389,11 @@ func (c *Checkpoint) undoneBy(ctx context.Context, target, head string) (ids []s
 		commit = strings.TrimSpace(commit)
 		id, ours := byCommit[commit]
 		if !ours {
-			return nil, exit.Refuse("move or revert it yourself first", "commit %.12s lies between and is not the loop's", commit)
+			hint := fmt.Sprintf("'ralph-loop decide --to %.12s %s rollback' goes back as far as that", commit, operand(asked))
+			if commit == head {
+				hint = fmt.Sprintf("'git branch mine && git reset --keep %.12s~' moves it to a branch of its own; then decide again", commit)
+			}
+			return nil, exit.Refuse(hint, "commit %.12s lies between and is not the loop's", commit)
 		}
 		ids = append(ids, id)
 	}

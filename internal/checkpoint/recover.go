@@ -58,7 +58,7 @@ func (c *Checkpoint) refuseUnrecorded(ctx context.Context) error {
 			"%s", unrecordedWords(proved, len(c.graph.Order())))
 	}
 	if doubtful > 0 {
-		c.say("warning: this branch has commits of %d of these requirements that prove nothing any more (rebased, squashed, or the text changed): they are begun anew; 'ralph-checkpoint recover' lists them", doubtful)
+		c.say("warning: this branch has commits of %d of these requirements that prove nothing any more, rebased or squashed: they are begun anew; 'ralph-checkpoint recover' lists them", doubtful)
 	}
 	return nil
 }
@@ -67,8 +67,8 @@ func unrecordedWords(proved, total int) string {
 	return fmt.Sprintf("there is no run here, and the commits of this branch prove %d of %d requirements done", proved, total)
 }
 
-// unrecorded is how many requirements the commits of this branch prove done, and of how many more they claim it and do not
-// prove it. What was reverted is not claimed.
+// unrecorded is how many requirements the commits of this branch prove done, and of how many more they claim it of the same
+// text and do not prove it. What was reverted is not claimed.
 func (c *Checkpoint) unrecorded(ctx context.Context) (proved, doubtful int, err error) {
 	head, err := c.repo.Head(ctx)
 	if err != nil || head == "" {
@@ -81,8 +81,8 @@ func (c *Checkpoint) unrecorded(ctx context.Context) (proved, doubtful int, err 
 	for _, id := range c.graph.Order() {
 		cl, ok := claims[oneLine(id)]
 		switch {
-		case !ok || cl.reverted || c.fresh(id).Status != Pending:
-		case cl.doubt == "" && cl.hash == c.graph.Spec().Lookup(id).Hash():
+		case !ok || cl.reverted || c.fresh(id).Status != Pending || cl.hash != c.graph.Spec().Lookup(id).Hash():
+		case cl.doubt == "":
 			proved++
 		default:
 			doubtful++
@@ -119,9 +119,9 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 		for _, word := range strings.Fields(between(f[2], "This reverts commit ", "\n")) {
 			reverted[strings.TrimSuffix(word, ".")] = true
 		}
-		for _, id := range squashed(f[2]) {
+		for id, hash := range squashed(f[2]) {
 			if _, known := claims[id]; !known {
-				claims[id] = claim{commit: f[0], doubt: fmt.Sprintf("its commit was squashed into %.12s with others", f[0])}
+				claims[id] = claim{commit: f[0], hash: hash, doubt: fmt.Sprintf("its commit was squashed into %.12s with others", f[0])}
 			}
 		}
 		t := trailersOf(f[2])
@@ -141,17 +141,20 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 	return claims, nil
 }
 
-// squashed are the ids whose trailers stand in a message, and not as its trailers: a squash writes the messages of the
-// commits that it joins one below the other.
-func squashed(body string) (ids []string) {
+// squashed are the ids, with the hashes of their texts, whose trailers stand in a message, and not as its trailers: a
+// squash writes the messages of the commits that it joins one below the other.
+func squashed(body string) map[string]string {
 	body = strings.TrimRight(body, "\n")
-	end := max(0, strings.LastIndex(body, "\n\n"))
-	for line := range strings.Lines(body[:end]) {
-		if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerReq+": "); ok {
-			ids = append(ids, id)
+	hashes, id := map[string]string{}, ""
+	for line := range strings.Lines(body[:max(0, strings.LastIndex(body, "\n\n"))]) {
+		line = strings.TrimSpace(line)
+		if next, ok := strings.CutPrefix(line, TrailerReq+": "); ok {
+			id, hashes[next] = next, ""
+		} else if hash, ok := strings.CutPrefix(line, TrailerHash+": "); ok && id != "" {
+			hashes[id] = hash
 		}
 	}
-	return ids
+	return hashes
 }
 
 func between(text, from, to string) string {

@@ -358,21 +358,17 @@ func (c *Checkpoint) decisions(loop string) (string, error) {
 		}
 		id, decide := operand(r.ID), shellWord(loop)+" decide "+operand(r.ID)
 		fmt.Fprintf(&b, "\n%s is blocked: %s%s\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting)
+		b.WriteString(keptWork(r))
 		if c.overReqThreshold(r) {
 			fmt.Fprintf(&b, "Split it, or raise cost.req_threshold in %s (0 is no limit)\n", config.File)
 		}
 		fmt.Fprintf(&b, "%s:\n", when)
 		rows := [][]string{
 			{"  ralph-checkpoint failures " + id, "read what each attempt failed on"},
-		}
-		if r.Kept != "" {
-			rows = append(rows, []string{"  " + layOutKept(r), "lay out what was kept of its work, to mend it by hand"})
-		}
-		rows = append(rows, [][]string{
 			{"  " + decide + " retry", "try again from the start, told of the old failures"},
 			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
 			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},
-		}...)
+		}
 		if possible(RunStop) || !possible(RunDecide) {
 			rows = append(rows, []string{"  " + decide + " stop", "end the run here"})
 		}

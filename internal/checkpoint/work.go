@@ -319,14 +319,19 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 		}
 		digests = append(digests, heading+string(data))
 	}
-	if r.failed() && r.Kept != "" {
-		digests = append(digests, fmt.Sprintf("Its work is kept: %s lays it out\n", layOutKept(r)))
+	if kept := keptWork(r); kept != "" {
+		digests = append(digests, kept)
 	}
 	return digests, nil
 }
 
-// layOutKept is the command that puts what was kept of a requirement that is given up into the tree.
-func layOutKept(r *Requirement) string { return "git cherry-pick -n " + shellWord(r.Kept) }
+// keptWork is a line about what was kept of a requirement that is given up, with the command that puts it into the tree.
+func keptWork(r *Requirement) string {
+	if !r.failed() || r.Kept == "" {
+		return ""
+	}
+	return fmt.Sprintf("Its work is kept: git cherry-pick -n %s lays it out\n", shellWord(r.Kept))
+}
 
 // Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. Above the
 // run's the run is blocked, above the requirement's that requirement is, unless it is done. over then says so, with how

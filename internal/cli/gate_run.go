@@ -120,6 +120,7 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 	var writeErr error
 	ask := g.request(q)
 	ask.Only, ask.StopAtFirst = m.only, m.stopAtFirst
+	advised := map[string]bool{}
 	ask.OnLayer = func(l gate.Layer) {
 		if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {
 			return
@@ -128,6 +129,10 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 			fmt.Fprintf(g.Stdout, "%s\n", what)
 			untold = false
 		}
+		if advised[l.Advice] {
+			l.Advice = "" // it stands above
+		}
+		advised[l.Advice] = true
 		if err := l.WriteText(g.Stdout, m.colour); err != nil && writeErr == nil {
 			writeErr = err
 		}

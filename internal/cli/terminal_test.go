@@ -197,7 +197,7 @@ func TestStatusIsWatched(t *testing.T) {
 	term := w.onTerminal("ralph-checkpoint", "status", "--watch")
 	term.await("0 of 2 done, 2 pending")
 	term.await("no loop is at work here: 'ralph-loop' goes on")
-	driver := exec.Command("sh", "-c", "exec 9>>.git/ralph/run.lock; ralph-checkpoint begin && ralph-checkpoint start REQ-001 && read -r end")
+	driver := exec.Command("sh", "-c", "exec 9<>.git/ralph/driver; ralph-checkpoint begin && ralph-checkpoint start REQ-001 && read -r end")
 	driver.Dir, driver.Env = w.dir, w.environ
 	end, err := driver.StdinPipe()
 	if err == nil {

@@ -39,9 +39,13 @@ func (v *Verdict) Digest() string {
 	}
 	head += "\n"
 	room := DigestSize - len(head)
-	said := map[Finding]bool{}
+	said, advised := map[Finding]bool{}, map[string]bool{}
 	var sections []string
 	for i, l := range refused {
+		if advised[l.Advice] {
+			l.Advice = ""
+		}
+		advised[l.Advice] = true
 		// What one section leaves, the next ones may use.
 		section := digestSection(l, room/(len(refused)-i), said)
 		sections = append(sections, section)

@@ -114,6 +114,9 @@ func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
 		case "pass", "fail", "skip":
 			r.end(e, outputs[id].String(), failedBelow, builds)
 			delete(outputs, id)
+			if last := len(r.broken) - 1; e.Test == "" && last >= 0 && r.broken[last].pkg == e.Package && !r.broken[last].build {
+				r.broken[last].output += running(outputs, e.Package)
+			}
 			if e.Test != "" {
 				ranIn[e.Package]++
 			} else if e.Action == "pass" && ranIn[e.Package] == 0 && binaryRan[e.Package] {
@@ -138,6 +141,23 @@ func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
 		err = fmt.Errorf("write the log: %w", writeErr)
 	}
 	return r, err
+}
+
+// running tells of the tests that a package has begun and not ended: one of them ended it.
+func running(outputs map[[2]string]*clip, pkg string) string {
+	const most = 3
+	var tests []string
+	for id := range outputs {
+		if id[0] == pkg && id[1] != "" {
+			tests = append(tests, id[1])
+		}
+	}
+	slices.Sort(tests)
+	text := ""
+	for _, name := range tests[:min(most, len(tests))] {
+		text += name + " was running\n" + headTail(outputs[[2]string{pkg, name}].String(), 200)
+	}
+	return text
 }
 
 // end takes in that a test or a package ended.

@@ -70,7 +70,7 @@ var (
 			lazyregexp.New(`(?i)\b(interfaces?|signatures?|public api|api contract|contract|endpoints?|(get|post|put|patch|delete) /\S*)\b|[A-Za-z_][\w.]*\([^)]*\)|(GET|POST|PUT|PATCH|DELETE) /\S*|接口|函数签名|方法签名|契约`),
 			lazyregexp.New(factual + `|->|→|=>|(?i:\b(must|never|always|only|requires?)\b)|必须|不得|只能`)},
 		{Data, "a data structure",
-			lazyregexp.New(`^(data|data (structure|model|schema|format)|数据|数据(结构|模型|格式)|表结构)s?$`),
+			lazyregexp.New(`^(data (structure|model|schema|format)|数据(结构|模型|格式)|表结构)s?$`),
 			lazyregexp.New(`(?i)\b(schemas?|data (model|structure)s?|tables?|columns?|fields?|primary keys?|foreign keys?|enums?|structs?|json (shape|format|object)|models?|file format|index on)\b|数据结构|数据模型|表结构|字段|主键|外键|枚举|索引|表`),
 			lazyregexp.New(factual + `|(?i:\b(must|never|always|only|requires?)\b)|必须|不得|只能`)},
 	}
@@ -140,10 +140,9 @@ func labelOf(text string) (kind string, words []string) {
 // proposes reports whether a reporter's word for a kind means that of the rule.
 func proposes(proposal string, r rule) bool {
 	name := plainName(proposal)
-	if short, ok := map[string]string{"decision": Architecture, "api": Interface, "schema": Data}[name]; ok {
-		return short == r.kind
-	}
-	return r.names.MatchString(name)
+	// These stand before anything, so they are no labels.
+	short := map[string]string{"decision": Architecture, "api": Interface, "schema": Data, "data": Data}
+	return short[name] == r.kind || r.names.MatchString(name)
 }
 
 func plainName(s string) string {

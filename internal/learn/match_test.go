@@ -112,6 +112,10 @@ func TestClassify(t *testing.T) {
 		{"安全：不适用", "", ""},
 		// Other words before a colon are no label.
 		{"Tip: tests are named TestX", "", ""},
+		{"Data: the walk over the list took long", "", ""},
+		{"API: the walk over the list took long", "api", ""},
+		{"the ISBN column, 13 digits", "", ""},
+		{"the ISBN column, 13 digits", "data", Data},
 		{"Code that tests conventions: it is slow", "", ""},
 		{"A shelf interface: the walk was long", "", ""},
 	} {

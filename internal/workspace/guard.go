@@ -61,7 +61,7 @@ func (w *Workspace) unguarded(path string, kind fs.FileMode) bool {
 		return true
 	}
 	name := filepath.Base(path)
-	return kind.IsRegular() && (strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != StateFile || atomicfile.IsTemporary(name))
+	return kind.IsRegular() && (path == RunLockPath(w.Repo) || strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, ".log") && name != StateFile || atomicfile.IsTemporary(name))
 }
 
 func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -124,7 +125,7 @@ func (w *Workspace) Begun() (ended func(), err error) {
 		for _, note := range notes {
 			w.Say("%s", note)
 		}
-		if err := os.Remove(mark); err != nil {
+		if err := os.Remove(mark); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("mark the beginning: %w", err)
 		}
 	}

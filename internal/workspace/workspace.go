@@ -35,6 +35,9 @@ func BaselinePath(repo *git.Repo) string {
 	return filepath.Join(filepath.Dir(repo.Sprint()), "last-req-baseline.txt")
 }
 
+// RunLockPath is the file that is locked while a loop works in the worktree.
+func RunLockPath(repo *git.Repo) string { return filepath.Join(repo.StateDir(), "driver") }
+
 // RunsDir is the folder that holds a folder for each run, RefName of its id, and in that one for each requirement.
 func RunsDir(repo *git.Repo) string { return filepath.Join(repo.Sprint(), "runs") }
 
