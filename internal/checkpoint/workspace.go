@@ -350,6 +350,9 @@ func (c *Checkpoint) takeIndex(private *git.Repo) error {
 func (c *Checkpoint) putIndex(data []byte) error {
 	lock := c.repo.Index + ".lock"
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) && git.Momentary(lock) {
+		f, err = os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
 	}
