@@ -15,6 +15,7 @@ import (
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
+	"ralph-loop/internal/workspace"
 )
 
 // An attempt whose agent had ended when the loop was interrupted is not made again: what it left is judged. The tree is
@@ -70,11 +71,11 @@ func (c *Checkpoint) keepLeft(ctx context.Context, r *Requirement) error {
 	if tree, err := c.repo.Tree(ctx, c.p.LeftTree); err != nil || tree == "" || tree != c.p.LeftTree {
 		return nil // somebody pruned what no ref holds
 	}
-	paths, err := c.changes(ctx, c.p.Baseline, c.p.LeftTree)
+	paths, err := c.repo.Changed(ctx, c.p.Baseline, c.p.LeftTree)
 	if err != nil || len(withoutAgentsFile(paths)) == 0 {
 		return err
 	}
-	ref, err := c.keepTree(ctx, "left", r.ID, c.p.LeftTree, c.p.Baseline, "what the last attempt at "+r.ID+" left")
+	ref, err := c.workspace().KeepTree(ctx, "left", r.ID, c.p.LeftTree, c.p.Baseline, "what the last attempt at "+r.ID+" left")
 	if err != nil {
 		return err
 	}
@@ -114,7 +115,7 @@ func (c *Checkpoint) sayPutAside(ctx context.Context, r *Requirement, ended *Att
 		c.say("%s is in work: what its attempt had done, and anybody since, is kept under %s, and the same attempt begins again", r.ID, ref)
 		return nil
 	case ended != nil:
-		since, err := c.changes(ctx, c.p.LeftTree, ref)
+		since, err := c.repo.Changed(ctx, c.p.LeftTree, ref)
 		if err != nil || len(withoutAgentsFile(since)) == 0 {
 			return err
 		}
@@ -132,11 +133,11 @@ func (c *Checkpoint) saySwept(ctx context.Context, r *Requirement, head string) 
 	if tree, err := c.repo.Tree(ctx, c.p.LeftTree); err != nil || tree != c.p.LeftTree {
 		return nil // nothing was left, or somebody pruned it
 	}
-	left, err := c.changes(ctx, c.p.Baseline, c.p.LeftTree)
+	left, err := c.repo.Changed(ctx, c.p.Baseline, c.p.LeftTree)
 	if err != nil {
 		return err
 	}
-	other, err := c.changes(ctx, c.p.LeftTree, head)
+	other, err := c.repo.Changed(ctx, c.p.LeftTree, head)
 	if err != nil {
 		return err
 	}
@@ -173,15 +174,11 @@ func (c *Checkpoint) putBackAttempt(ctx context.Context, last *AttemptOutcome, d
 	}
 	// From the tree that is there (a start brings the test infrastructure back) to the recorded one: a file of the user's
 	// that appeared in the meantime is in the way, and not overwritten.
-	user, err := c.userFiles(ctx)
+	there, err := c.workspace().Tree(ctx, c.p.Baseline)
 	if err != nil {
 		return nil, err
 	}
-	there, err := c.worktreeTree(ctx, c.p.Baseline, user)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.setIndex(ctx, there); err != nil {
+	if err := c.workspace().SetIndex(ctx, there); err != nil {
 		return nil, err
 	}
 	if _, err := c.repo.Output(ctx, "read-tree", "-m", "-u", there, c.p.LeftTree); err != nil {
@@ -200,16 +197,16 @@ func (c *Checkpoint) putBackAttempt(ctx context.Context, last *AttemptOutcome, d
 }
 
 func (c *Checkpoint) putBackReport(dir string) error {
-	if err := os.RemoveAll(c.ReportPath()); err != nil {
+	if err := os.RemoveAll(c.reportPath()); err != nil {
 		return fmt.Errorf("take a report away: %w", err)
 	}
 	failpoint.Step("remove report.yaml")
-	data, err := learn.ReadReport(filepath.Join(dir, reportFile))
+	data, err := learn.ReadReport(filepath.Join(dir, workspace.ReportFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("put the report back: %w", err)
 	}
-	return atomicfile.Write(c.ReportPath(), data)
+	return atomicfile.Write(c.reportPath(), data)
 }

@@ -20,6 +20,7 @@ import (
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/run"
+	"ralph-loop/internal/workspace"
 )
 
 // Attempted is how one dispatch of an agent ended.
@@ -39,6 +40,12 @@ type Attempted struct {
 	how, words string    // how it ended, and the agent's last words
 	until      time.Time // of a limit: when to ask again, as far as the agent says
 }
+
+// The files in an attempt's folder, beside the report.
+const (
+	promptFile = "prompt.txt"
+	logFile    = "agent.log"
+)
 
 // keptRuns is of how many runs the attempts' logs are kept, and maxLogs how many bytes of them in all.
 const (
@@ -67,7 +74,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		a.Number = r.Infra.Tries + 1
 		folder = infraFolder(a.Number)
 		if a.Number > maxInfraTries {
-			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
+			return nil, exit.Refuse("ralph-checkpoint infra "+operand(id)+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
 		}
 	}
 	dir := filepath.Join(c.runDir(id), folder)
@@ -76,7 +83,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	}
 	// What somebody commits is neither the agent's nor to be built on unseen.
 	if head, err := c.repo.Head(ctx); err != nil || head != c.p.Baseline {
-		return nil, cmp.Or(err, c.headMoved(id, head))
+		return nil, cmp.Or(err, c.headMoved(id, c.p.Baseline, head))
 	}
 	text, err := c.prepareAttempt(prompt)
 	if err != nil {
@@ -123,24 +130,22 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
 	// the repository cannot wait for that.
 	after := context.WithoutCancel(watched)
-	if err := os.Remove(c.ReportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(c.reportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the last report away: %w", err)
 	}
 	failpoint.Step("remove report.yaml")
 	// One of an attempt with that number before a decision gave new ones.
-	if err := os.Remove(filepath.Join(dir, reportFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(dir, workspace.ReportFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the last report away: %w", err)
 	}
 	failpoint.Step("remove a kept report")
-	g, err := c.newGuard(after)
+	w := c.workspace()
+	marker := fmt.Sprintf("%s.%s.%s.%d", c.p.Run, git.RefName(id), filepath.Base(dir), os.Getpid())
+	g, err := w.Remember(after, marker, a.Number)
 	if err != nil {
 		return err
 	}
-	marker := fmt.Sprintf("%s.%s.%s.%d", c.p.Run, git.RefName(id), filepath.Base(dir), os.Getpid())
-	if err := g.save(marker, a.Number); err != nil {
-		return err
-	}
-	if err := c.writeAnew(filepath.Join(dir, promptFile), prompt); err != nil {
+	if err := w.WriteAnew(filepath.Join(dir, promptFile), prompt); err != nil {
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
 	failpoint.Step("write prompt.txt")
@@ -150,14 +155,10 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 	}
 	interrupted := watched.Err()
 	a.Log, a.Seconds = filepath.Join(dir, logFile), ended.Duration.Seconds()
-	notes, err := g.putInOrder(after, a.Number)
-	if err != nil {
+	if err := w.PutInOrder(after, g, c.legitimate); err != nil {
 		return fmt.Errorf("put the repository in order: %w", err)
 	}
-	for _, note := range notes {
-		c.say("put in order: %s", note)
-	}
-	if err := c.forgetGuard(); err != nil {
+	if err := w.Forget(); err != nil {
 		return err
 	}
 	if interrupted != nil {
@@ -172,7 +173,7 @@ func (c *Checkpoint) prepareAttempt(prompt io.Reader) ([]byte, error) {
 	if err := c.store.EnsureSprint(); err != nil {
 		return nil, err
 	}
-	if err := c.checkStateFolders(); err != nil {
+	if err := c.workspace().CheckStateFolders(); err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(prompt)
@@ -193,14 +194,14 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
 	}
 	defer prompt.Close()
-	log, err := c.createAnew(filepath.Join(dir, logFile))
+	log, err := c.workspace().CreateAnew(filepath.Join(dir, logFile))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("make the agent's log: %w", err)
 	}
 	defer log.Close()
 	failpoint.Step("write agent.log")
 	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
-	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.ReportPath()}
+	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.reportPath()}
 	if r := c.p.Find(id); r.Status == InfraDispatch {
 		env = append(env, "RALPH_INFRA=1")
 	}
@@ -210,10 +211,13 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
+	if err == nil {
+		err = c.keepRun()
+	}
 	if err != nil {
 		return ended, err
 	}
-	if err := c.dropLinks(); err != nil {
+	if err := c.workspace().DropLinks(); err != nil {
 		return ended, err
 	}
 	// An agent may have deleted or replaced them; they are still open here.
@@ -237,7 +241,7 @@ func (c *Checkpoint) putBack(path string, f *os.File) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("put back %s: %w", path, err)
 	}
-	copied, err := c.createAnew(path)
+	copied, err := c.workspace().CreateAnew(path)
 	if err != nil {
 		return fmt.Errorf("put back %s: %w", path, err)
 	}
@@ -295,32 +299,20 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	if err := c.keepReport(dir, log); err != nil {
 		return err
 	}
-	user, err := c.userFiles(ctx)
-	if err != nil {
-		return err
-	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	private, done, err := c.privateIndex()
+	tree, err := c.workspace().Stage(ctx)
 	if err != nil {
 		return err
-	}
-	defer done()
-	tree, err := c.fillIndex(ctx, private, c.p.Baseline, user)
-	if err != nil {
-		return fmt.Errorf("build the index: %w", err)
 	}
 	before := c.p.Baseline
 	if r := c.p.Find(c.p.Req.Current); r != nil && r.Infra.Made != "" {
 		before = r.Infra.Made // what was made for the requirement is none of its work
 	}
-	paths, err := c.changes(ctx, before, tree)
+	paths, err := c.repo.Changed(ctx, before, tree)
 	if err != nil {
 		return err
 	}
 	a.Changed = len(withoutAgentsFile(paths)) > 0
-	if err := c.takeIndex(private); err != nil {
-		return fmt.Errorf("build the index: %w", err)
-	}
 	a.tree, a.worked = tree, a.Changed && tree != c.p.LeftTree
 	a.how, a.words = how, lastWords(a.Log, log)
 	c.explain(a, ended, log)
@@ -340,14 +332,14 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 // keepReport copies the agent's report, bounded, beside its log. An agent that wrote no file may have ended its final
 // message with the report: that becomes the file.
 func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
-	if info, err := os.Lstat(c.ReportPath()); err == nil && !info.Mode().IsRegular() {
-		// To open a named pipe waits for ever, and a link leads out of the agent's place.
-		if err := os.RemoveAll(c.ReportPath()); err != nil {
+	if info, err := os.Lstat(c.reportPath()); err == nil && !info.Mode().IsRegular() {
+		// To open a named pipe waits for ever, and a link leads out of the agent's w.
+		if err := os.RemoveAll(c.reportPath()); err != nil {
 			return fmt.Errorf("take away what is no report: %w", err)
 		}
 		failpoint.Step("remove what is no report")
 	}
-	data, err := learn.ReadReport(c.ReportPath())
+	data, err := learn.ReadReport(c.reportPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		block, ok := learn.ReportIn([]byte(log.Message))
 		if !ok {
@@ -359,14 +351,14 @@ func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 				return nil // whoever needs the report says so
 			}
 		}
-		if err := atomicfile.Write(c.ReportPath(), block); err != nil {
+		if err := atomicfile.Write(c.reportPath(), block); err != nil {
 			return err
 		}
 		data = block
 	} else if err != nil {
 		return nil // unreadable: whoever needs the report says why
 	}
-	if err := c.writeAnew(filepath.Join(dir, reportFile), data); err != nil {
+	if err := c.workspace().WriteAnew(filepath.Join(dir, workspace.ReportFile), data); err != nil {
 		return fmt.Errorf("keep the report: %w", err)
 	}
 	failpoint.Step("keep the report")
@@ -383,7 +375,10 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted,
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
-		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
+		if a.Guessed {
+			r.Guessed += a.Tokens
+			p.Cost.Estimated, p.Cost.Guessed = true, p.Cost.Guessed+a.Tokens
+		}
 		c.noteTrouble(p, a)
 		if !counts {
 			return nil
@@ -404,7 +399,7 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted,
 // pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
 // clock was set back since.
 func (c *Checkpoint) pruneRuns() error {
-	root := filepath.Join(c.repo.Sprint(), runsDir)
+	root := workspace.RunsDir(c.repo)
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil

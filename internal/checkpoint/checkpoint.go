@@ -21,6 +21,7 @@ import (
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/order"
 	"ralph-loop/internal/spec"
+	"ralph-loop/internal/workspace"
 )
 
 // Checkpoint is the state of one worktree with what is needed to change it.
@@ -33,6 +34,8 @@ type Checkpoint struct {
 	environ []string
 	now     func() time.Time
 	say     func(format string, args ...any) // a line for the user, on stderr
+
+	held *os.File // the run lock, where an agent had removed it
 
 	p *Progress // as last read or written; nil: there never was a run
 
@@ -70,18 +73,19 @@ func (c *Checkpoint) AgentTimeout() time.Duration { return time.Duration(c.cfg.A
 // Progress is the state as it was last read or written, or nil.
 func (c *Checkpoint) Progress() *Progress { return c.p }
 
-// ReportPath is where an agent leaves its report.
-func (c *Checkpoint) ReportPath() string { return filepath.Join(c.repo.Sprint(), reportFile) }
+// workspace is the worktree, with what the state says of it by now. It is not to be kept beyond the next update.
+func (c *Checkpoint) workspace() *workspace.Workspace {
+	w := &workspace.Workspace{Repo: c.repo, Say: c.say}
+	if p := c.p; p != nil {
+		w.Run, w.Req, w.Branch, w.Baseline, w.Spec = p.Run, p.Req.Current, p.Branch, p.Baseline, p.Specification
+	}
+	return w
+}
 
-// reportFile is the name of an agent's report, where it leaves it and where it is kept.
-const reportFile = "report.yaml"
+func (c *Checkpoint) reportPath() string { return workspace.ReportPath(c.repo) }
 
 // runDir is where this run keeps what came of the attempts at a requirement, a folder each.
-func (c *Checkpoint) runDir(id string) string { return c.p.runDir(c.repo, id) }
-
-func (p *Progress) runDir(repo *git.Repo, id string) string {
-	return filepath.Join(repo.Sprint(), runsDir, git.RefName(p.Run), git.RefName(id))
-}
+func (c *Checkpoint) runDir(id string) string { return workspace.RunDir(c.repo, c.p.Run, id) }
 
 // LastReport is the attempt whose report tells what was learned of a requirement that this run has done or blocked: its
 // number, 0 where none was made, and where its report is kept if it wrote one. ok is false for any other requirement.
@@ -90,7 +94,7 @@ func (p *Progress) LastReport(repo *git.Repo, id string) (attempt int, path stri
 	if r == nil || r.Number == 0 || r.Status != Done && !r.failed() {
 		return 0, "", false
 	}
-	return r.Attempts, filepath.Join(p.runDir(repo, id), fmt.Sprint(r.Attempts), reportFile), true
+	return r.Attempts, filepath.Join(workspace.RunDir(repo, p.Run, id), fmt.Sprint(r.Attempts), workspace.ReportFile), true
 }
 
 // update is one read-modify-write of the state. An error of change leaves it as it was.
@@ -197,21 +201,16 @@ func (c *Checkpoint) rebuildBlocks(p *Progress) error {
 	return nil
 }
 
-// baselinePath is the file that tells other tools the current requirement's baseline.
-func (c *Checkpoint) baselinePath() string {
-	return filepath.Join(filepath.Dir(c.repo.Sprint()), "last-req-baseline.txt")
-}
-
 func (c *Checkpoint) writeBaseline(hash string) error {
 	if err := c.store.EnsureSprint(); err != nil {
 		return err
 	}
-	return atomicfile.Write(c.baselinePath(), []byte(hash+"\n"))
+	return atomicfile.Write(workspace.BaselinePath(c.repo), []byte(hash+"\n"))
 }
 
 // checkBaseline restores the baseline file where it is not what the state says; the state is never guessed from it.
 func (c *Checkpoint) checkBaseline() error {
-	data, err := os.ReadFile(c.baselinePath())
+	data, err := os.ReadFile(workspace.BaselinePath(c.repo))
 	if err == nil && string(data) == c.p.Baseline+"\n" {
 		return nil
 	}

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 		return "", err
 	}
 	if head != c.p.Baseline {
-		return "", c.headMoved(id, head)
+		return "", c.headMoved(id, c.p.Baseline, head)
 	}
 	tree, err := c.repo.IndexTree(ctx)
 	if err != nil {
@@ -55,7 +56,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 		return "", err
 	}
 	if tree == baseTree {
-		return "", exit.Refuse("ralph-checkpoint fail "+id, "%s: the index holds no change", id)
+		return "", exit.Refuse("ralph-checkpoint fail "+operand(id), "%s: the index holds no change", id)
 	}
 	return c.commit(ctx, id, c.p.Baseline, tree, Pass)
 }
@@ -65,6 +66,10 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 	req, made := c.graph.Spec().Lookup(id), ""
 	if event == Pass { // a fix by hand is counted whole
 		made = c.p.Find(id).Infra.Made
+	}
+	parent, err := c.repo.Head(ctx)
+	if err != nil {
+		return "", err
 	}
 	for try := 0; ; try++ {
 		v, err := c.judge(ctx, base, tree, req, made, nil)
@@ -76,7 +81,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			if v.ExitCode() == exit.Error {
 				code = exit.Fail
 			}
-			return "", code(fmt.Sprintf("ralph-gate --req %s run", id), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
+			return "", code(fmt.Sprintf("ralph-gate --req %s run", shellWord(id)), "%s: the gate does not pass tree %.12s:\n%s", id, tree, strings.TrimSpace(v.Digest()))
 		}
 		findings := ""
 		if event == Pass {
@@ -84,9 +89,9 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 				return "", err
 			}
 		}
-		parent, err := c.repo.Head(ctx)
-		if err != nil {
-			return "", err
+		// The gate and the reviewers took their time.
+		if head, err := c.repo.Head(ctx); err != nil || head != parent {
+			return "", cmp.Or(err, c.headMoved(id, parent, head))
 		}
 		message, err := c.message(ctx, req, tree, v)
 		if err != nil {
@@ -108,7 +113,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			// What no attempt can mend must not cost one.
 			head, err := c.repo.Head(context.WithoutCancel(ctx))
 			if err == nil && head != parent {
-				err = exit.Fail("see whose commit it is; starting again goes on from there", "HEAD moved from %.12s to %.12s while git committed: %w\n%s", parent, head, commitErr, output)
+				err = exit.Fail("see whose commit it is, and start the loop again: it goes on from there", "HEAD moved from %.12s to %.12s while git committed: %w\n%s", parent, head, commitErr, output)
 			}
 			if err == nil && git.Locked(commitErr) {
 				err = exit.Fail("see whether a git command still runs; if none does, remove that file", "%w", commitErr)
@@ -145,7 +150,7 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		}
 		c.say("%s: a commit hook rewrote files; the new tree is judged again", id)
 		tree = madeTree
-		if err := c.setIndex(ctx, tree); err != nil {
+		if err := c.workspace().SetIndex(ctx, tree); err != nil {
 			return "", err
 		}
 	}
@@ -209,8 +214,8 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 	err = c.patient().Porcelain(ctx, &bounded{&out, 64 << 10}, "-c", git.InUTF8, "commit", "--quiet", "--allow-empty", "--cleanup=whitespace", "-F", file)
 	if errors.Is(err, context.DeadlineExceeded) {
 		// It was ended with the hook or the signer that it waited for, and left its locks.
-		for _, note := range c.dropLocks(file) {
-			c.say("%s", note)
+		if err := c.workspace().DropLocks(file); err != nil {
+			return "", "", err
 		}
 	}
 	after := context.WithoutCancel(ctx)
@@ -275,7 +280,7 @@ func (c *Checkpoint) takeBack(ctx context.Context, id, parent, made string) erro
 }
 
 func (c *Checkpoint) keepAndName(ctx context.Context, id, commit string) error {
-	ref, err := c.keepCommit(ctx, "taken-back", id, commit)
+	ref, err := c.workspace().KeepCommit(ctx, "taken-back", id, commit)
 	if err == nil {
 		c.say("%s: commit %.12s holds what the gate has not judged; it is taken off the branch and kept under %s", id, commit, ref)
 	}
@@ -307,11 +312,11 @@ func (c *Checkpoint) afterHooks(ctx context.Context, id, made string) error {
 	if err != nil || !any {
 		return err
 	}
-	ref, err := c.cleanTo(ctx, head, "hook", id, "what a hook left in the worktree as "+id+" was committed")
+	ref, err := c.workspace().CleanTo(ctx, head, "hook", id, "what a hook left in the worktree as "+id+" was committed")
 	if err != nil || ref == "" {
 		return err
 	}
-	left, err := c.changes(ctx, head, ref)
+	left, err := c.repo.Changed(ctx, head, ref)
 	if err != nil {
 		return err
 	}
@@ -344,8 +349,8 @@ func (c *Checkpoint) takeBackUnjudged(ctx context.Context, in *Intent, found str
 }
 
 // headMoved is the end of the loop, with nothing charged, where somebody commits on its branch.
-func (c *Checkpoint) headMoved(id, head string) error {
-	return exit.Fail("start the loop again: it goes on from there", "HEAD moved from the baseline %.12s to %.12s while %s was in work; nothing is charged", c.p.Baseline, head, id)
+func (c *Checkpoint) headMoved(id, from, to string) error {
+	return exit.Fail("start the loop again: it goes on from there", "HEAD moved from %.12s to %.12s while %s was in work; nothing is charged", from, to, id)
 }
 
 func (c *Checkpoint) dropIntent(ctx context.Context, cause error) error {
@@ -387,6 +392,7 @@ func (c *Checkpoint) recordDone(ctx context.Context, in *Intent, commit string, 
 		}
 		c.noteDone(p, r)
 		if event == DecideManual {
+			r.Reason = "fixed by hand"
 			// Nothing is left to settle: no attempt made it, so no report tells of it.
 			r.Steps.Learnings = r.Steps.after(c.stamp())
 			r.Steps.State = r.Steps.Learnings
@@ -488,27 +494,25 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastStable is the newest commit that the gate passed in this run, else the one that the run began at.
-func (c *Checkpoint) lastStable(ctx context.Context) (string, error) {
-	stable := c.p.BaseCommit
+// lastStable is the newest commit below HEAD that the gate passed in this run, else the one that the run began at. also is
+// one more that it passed, or "".
+func (c *Checkpoint) lastStable(ctx context.Context, also string) (string, error) {
+	passed := map[string]bool{c.p.BaseCommit: true, also: true}
 	for _, r := range c.p.Requirements {
-		if r.Status != Done || r.Commit == "" || r.Commit == stable {
-			continue
-		}
-		newer, err := c.repo.IsAncestor(ctx, stable, r.Commit)
-		if git.CodeOf(err) > 1 {
-			continue // rebased or squashed away
-		}
-		if err != nil {
-			return "", err
-		}
-		reached, err := c.repo.IsAncestor(ctx, r.Commit, "HEAD")
-		if err != nil {
-			return "", err
-		}
-		if newer && reached {
-			stable = r.Commit
+		if r.Status == Done {
+			passed[r.Commit] = true
 		}
 	}
-	return stable, nil
+	delete(passed, "")
+	// No commit before those that it descends from, whatever their dates. What was rebased or squashed away is not there.
+	out, err := c.repo.Output(ctx, "rev-list", "--topo-order", "HEAD", "--")
+	if err != nil {
+		return "", err
+	}
+	for commit := range strings.Lines(string(out)) {
+		if commit = strings.TrimSpace(commit); passed[commit] {
+			return commit, nil
+		}
+	}
+	return c.p.BaseCommit, nil
 }

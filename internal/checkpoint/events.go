@@ -124,7 +124,7 @@ func (c *Checkpoint) review(ctx context.Context, id, base, tree string) (finding
 	if len(commands) == 0 {
 		return "", nil
 	}
-	before, err := c.workTree(ctx, base)
+	before, err := c.workspace().Tree(ctx, base)
 	if err != nil {
 		return "", err
 	}
@@ -168,29 +168,20 @@ func (c *Checkpoint) review(ctx context.Context, id, base, tree string) (finding
 	return "", nil
 }
 
-// workTree is the tree of what the worktree holds, the user's untracked files aside.
-func (c *Checkpoint) workTree(ctx context.Context, base string) (string, error) {
-	user, err := c.userFiles(ctx)
-	if err != nil {
-		return "", err
-	}
-	return c.worktreeTree(ctx, base, user)
-}
-
 // undoReview puts back what a review changed in the worktree or the index: a review looks, and what is committed is what
 // the gate judged.
 func (c *Checkpoint) undoReview(ctx context.Context, id, base, before, tree string) error {
-	after, err := c.workTree(ctx, base)
+	after, err := c.workspace().Tree(ctx, base)
 	if err != nil {
 		return err
 	}
 	if after != before {
-		ref, err := c.keepTree(ctx, "review", id, after, base, "what on.review made of "+id)
+		ref, err := c.workspace().KeepTree(ctx, "review", id, after, base, "what on.review made of "+id)
 		if err != nil {
 			return err
 		}
 		c.say("warning: on.review changed files: they are put back, and what it made of them is kept under %s", ref)
-		if err := c.setIndex(ctx, after); err != nil {
+		if err := c.workspace().SetIndex(ctx, after); err != nil {
 			return err
 		}
 		if _, err := c.repo.Output(ctx, "read-tree", "--reset", "-u", before); err != nil {
@@ -201,7 +192,7 @@ func (c *Checkpoint) undoReview(ctx context.Context, id, base, before, tree stri
 	if err == nil && index == tree {
 		return nil
 	}
-	return c.setIndex(ctx, tree)
+	return c.workspace().SetIndex(ctx, tree)
 }
 
 // learnReview takes a review's findings in as one contextual learning.

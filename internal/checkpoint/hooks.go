@@ -80,7 +80,7 @@ func (c *Checkpoint) refusedAlone(ctx context.Context, hook, parent, message str
 		return "", fmt.Errorf("make a clean checkout: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(top) }()
-	private, done, err := c.privateIndex()
+	private, done, err := c.repo.PrivateIndex()
 	if err != nil {
 		return "", err
 	}
@@ -262,4 +262,22 @@ func (c *Checkpoint) runHook(ctx context.Context, name, dir string, args []strin
 		return "", 0, fmt.Errorf("read what the %s hook said: %w", name, err)
 	}
 	return strings.TrimSpace(plain(string(data[:n]))), ended.Code, nil
+}
+
+// tempFile is a temporary file with that content.
+func tempFile(prefix string, data []byte) (path string, done func(), err error) {
+	f, err := os.CreateTemp("", prefix)
+	if err != nil {
+		return "", nil, err
+	}
+	done = func() { _ = os.Remove(f.Name()) }
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		done()
+		return "", nil, err
+	}
+	return f.Name(), done, nil
 }

@@ -2,10 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +11,7 @@ import (
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/testinfra"
+	"ralph-loop/internal/workspace"
 )
 
 // maxInfraTries is how often an agent is dispatched for the infrastructure of one requirement: once, and two retries.
@@ -65,7 +63,7 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 		return err
 	}
 	if !passed {
-		return exit.Refuse("ralph-gate --req "+id+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
+		return exit.Refuse("ralph-gate --req "+shellWord(id)+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
 	}
 	return c.keepInfra(ctx, id, word, tree)
 }
@@ -178,7 +176,7 @@ func (c *Checkpoint) lookForInfra(ctx context.Context, id string) (string, error
 		word = "existing"
 	default:
 		// No commit of the loop's ever holds a user's untracked file: an agent would be paid for nothing.
-		user, err := c.userFiles(ctx)
+		user, err := c.workspace().UserFiles(ctx)
 		if err != nil {
 			return "", err
 		}
@@ -229,7 +227,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 	}
 	if couldNotWork(last.Outcome) {
 		// Made again, uncharged.
-		if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+		if err := c.workspace().SetIndex(ctx, c.p.Baseline); err != nil {
 			return "", err
 		}
 		return needed(last.Number), c.update(ctx, func(p *Progress) error {
@@ -241,7 +239,7 @@ func (c *Checkpoint) judgeDispatch(ctx context.Context, id string, last *Attempt
 	if err := c.writeDigest(infraDigest(id, last.Number), []byte(digest), c.reportedLearnings()); err != nil {
 		return "", err
 	}
-	if err := c.setIndex(ctx, c.p.Baseline); err != nil {
+	if err := c.workspace().SetIndex(ctx, c.p.Baseline); err != nil {
 		return "", err
 	}
 	err := c.update(ctx, func(p *Progress) error {
@@ -265,7 +263,7 @@ func (c *Checkpoint) judgeInfra(ctx context.Context, id, tree string) (passed bo
 		return false, "", err
 	}
 	if v.ExitCode() == exit.Error {
-		return false, "", exit.Fail("ralph-gate --req "+id+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
+		return false, "", exit.Fail("ralph-gate --req "+shellWord(id)+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
 	}
 	return v.Passed(), v.Digest(), nil
 }
@@ -278,7 +276,7 @@ func infraDigest(id string, number int) string {
 // keepInfra records what was made, and keeps it under a ref so that no interruption pays for it twice. In the worktree it
 // stays as work of the requirement, whose commit will hold it.
 func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error {
-	ref, err := c.keepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id)
+	ref, err := c.workspace().KeepTree(ctx, "infra", id, tree, c.p.Baseline, "the test infrastructure that was made for "+id)
 	if err != nil {
 		return err
 	}
@@ -289,7 +287,7 @@ func (c *Checkpoint) keepInfra(ctx context.Context, id, word, tree string) error
 	if err := c.recordInfra(ctx, id, word, made, ""); err != nil {
 		return err
 	}
-	return c.setIndex(ctx, c.p.Baseline)
+	return c.workspace().SetIndex(ctx, c.p.Baseline)
 }
 
 // fallback lets the template take the place of what no agent could make.
@@ -317,7 +315,7 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	if whyNot != "" {
 		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and no template can take its place: %s: %s", failed, git.Quote(place), whyNot))
 	}
-	if _, err := c.setAside(ctx, id, failed); err != nil {
+	if err := c.setAside(ctx, id, failed); err != nil {
 		return "", err
 	}
 	if inWay, err := c.writeNew(files); err != nil {
@@ -325,15 +323,11 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	} else if inWay != "" {
 		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and the template would overwrite %s, which is not in git", failed, git.Quote(inWay)))
 	}
-	user, err := c.userFiles(ctx)
+	tree, err := c.workspace().Tree(ctx, c.p.Baseline)
 	if err != nil {
 		return "", err
 	}
-	tree, err := c.worktreeTree(ctx, c.p.Baseline, user)
-	if err != nil {
-		return "", err
-	}
-	if err := c.setIndex(ctx, tree); err != nil {
+	if err := c.workspace().SetIndex(ctx, tree); err != nil {
 		return "", err
 	}
 	passed, why, err := c.judgeInfra(ctx, id, tree)
@@ -350,39 +344,20 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 // writeNew writes files that must not be there; inWay is what is.
 func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) {
 	for _, f := range files {
-		if inWay, err = c.inWay(f.Path); inWay != "" || err != nil {
+		if inWay, err = c.workspace().InWay(f.Path); inWay != "" || err != nil {
 			return inWay, err
 		}
 	}
 	for _, f := range files {
-		if err := (keptFile{data: f.Data, mode: 0o644}).put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
+		if err := (workspace.File{Data: f.Data, Mode: 0o644}).Put(filepath.Join(c.repo.Top, filepath.FromSlash(f.Path))); err != nil {
 			return "", fmt.Errorf("write the template: %w", err)
 		}
 	}
 	return "", nil
 }
 
-// inWay is what stands in the worktree where a new file is to be: the path, or what is no folder above it; "" is nothing.
-func (c *Checkpoint) inWay(path string) (string, error) {
-	for i, b := range path + "/" {
-		if b != '/' {
-			continue
-		}
-		info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(path[:i])))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return "", nil
-		case err != nil:
-			return "", fmt.Errorf("look at the place of %q: %w", path, err)
-		case !info.IsDir() || i == len(path):
-			return path[:i], nil
-		}
-	}
-	return "", nil
-}
-
 func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string, error) {
-	if _, err := c.setAside(ctx, id, reason); err != nil {
+	if err := c.setAside(ctx, id, reason); err != nil {
 		return "", err
 	}
 	c.say("%s is blocked: %s", id, reason)

@@ -31,7 +31,7 @@ func (c *Checkpoint) useMadeInfra(ctx context.Context, id string) (word string, 
 			return made.Word, c.keepInfra(ctx, id, made.Word, tree)
 		}
 		why = firstLine([]byte(digest))
-		if _, err := c.cleanTo(ctx, c.p.Baseline, "leftover", id, "test infrastructure of "+made.Req+" that does not serve "+id); err != nil {
+		if _, err := c.workspace().CleanTo(ctx, c.p.Baseline, "leftover", id, "test infrastructure of "+made.Req+" that does not serve "+id); err != nil {
 			return "", err
 		}
 	}
@@ -51,7 +51,7 @@ func (c *Checkpoint) layOut(ctx context.Context) error {
 		return nil
 	}
 	if left := c.p.Left; left != "" {
-		tree, why, err := c.lay(ctx, left, "what the last attempt at "+r.ID+" left", refFor(c.p.Run, "left", r.ID))
+		tree, why, err := c.lay(ctx, left, "what the last attempt at "+r.ID+" left", c.workspace().Ref("left", r.ID))
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (c *Checkpoint) layOut(ctx context.Context) error {
 	if made == "" {
 		return nil
 	}
-	_, why, err := c.lay(ctx, made, "the test infrastructure that was made for "+r.ID, refFor(c.p.Run, "infra", r.ID))
+	_, why, err := c.lay(ctx, made, "the test infrastructure that was made for "+r.ID, c.workspace().Ref("infra", r.ID))
 	if err != nil || why != pruned {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *Checkpoint) lay(ctx context.Context, commit, called, ref string) (tree,
 	case why != "":
 		return "", "", exit.Refuse("move it away, or commit it", "%s cannot be brought back: %s", called, why)
 	default:
-		return tree, "", c.setIndex(ctx, c.p.Baseline)
+		return tree, "", c.workspace().SetIndex(ctx, c.p.Baseline)
 	}
 	return "", why, nil
 }
@@ -109,7 +109,7 @@ const (
 
 // merge is the tree of head with what commit changed on its parent. why is doesNotFit or pruned where there is none.
 func (c *Checkpoint) merge(ctx context.Context, commit, head string) (tree, why string, err error) {
-	private, done, err := c.privateIndex()
+	private, done, err := c.repo.PrivateIndex()
 	if err != nil {
 		return "", "", err
 	}
@@ -139,8 +139,8 @@ func (c *Checkpoint) layMade(ctx context.Context, made string) (tree, why string
 	if err != nil {
 		return "", "", err
 	}
-	for _, path := range nulList(added) {
-		if inWay, err := c.inWay(path); inWay != "" || err != nil {
+	for _, path := range git.Records(added) {
+		if inWay, err := c.workspace().InWay(path); inWay != "" || err != nil {
 			return "", git.Quote(inWay) + " is there and not in git", err
 		}
 	}

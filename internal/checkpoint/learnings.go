@@ -25,6 +25,16 @@ func (c *Checkpoint) rebuildLearnings(w *learn.Windows) {
 	}
 }
 
+// unlearn takes back what requirements taught whose commits are undone: learnings count when their requirement is done.
+func (c *Checkpoint) unlearn(p *Progress, undone []string) error {
+	past, _, err := learn.ReadHistory(c.repo.Sprint())
+	if err != nil {
+		return err
+	}
+	limits := learn.Limits{Window: c.cfg.Learn.Window, PromoteAt: c.cfg.Learn.PromoteAt}
+	return learn.AppendHistory(c.repo.Sprint(), p.Learnings.Undo(undone, past, limits, c.now()))
+}
+
 // The bounds of what a failed attempt's own learnings take of its digest.
 const (
 	mostReported = 5
@@ -34,7 +44,7 @@ const (
 // reportedLearnings are the learnings in the report of an attempt that failed: no proof of anything, and told to the next
 // attempt at the same requirement alone. "" where there are none, or no report that can be read.
 func (c *Checkpoint) reportedLearnings() string {
-	data, err := learn.ReadReport(c.ReportPath())
+	data, err := learn.ReadReport(c.reportPath())
 	if err != nil {
 		return "" // whoever needs the report says so
 	}

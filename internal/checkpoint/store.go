@@ -23,10 +23,8 @@ import (
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/learn"
 	"ralph-loop/internal/plainyaml"
+	"ralph-loop/internal/workspace"
 )
-
-// LogName is the state file's name in the worktree's state folder, and that of its copy on the git side.
-const LogName = "progress.log"
 
 // Store keeps progress.log: one file in the worktree, where people look, and one copy under the git directory, which
 // is written first and which `git clean` does not reach.
@@ -38,8 +36,8 @@ type Store struct {
 // NewStore is the store of a worktree.
 func NewStore(repo *git.Repo, now func() time.Time) *Store { return &Store{repo: repo, now: now} }
 
-func (s *Store) path() string { return filepath.Join(s.repo.Sprint(), LogName) }
-func (s *Store) copy() string { return filepath.Join(s.repo.StateDir(), LogName) }
+func (s *Store) path() string { return filepath.Join(s.repo.Sprint(), workspace.StateFile) }
+func (s *Store) copy() string { return filepath.Join(s.repo.StateDir(), workspace.StateFile) }
 
 // The folders in the worktree's state folder that hold a file for each attempt, and for each requirement.
 const (

@@ -137,6 +137,9 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	return r, nil
 }
 
+// ErrOutside is Open's where there is no repository.
+var ErrOutside = errors.New("not in a git repository")
+
 // whyNot says in a user's words why git found no worktree.
 func (r *Repo) whyNot(ctx context.Context, err error) error {
 	var missing *exec.Error
@@ -149,7 +152,7 @@ func (r *Repo) whyNot(ctx context.Context, err error) error {
 	bare, bareErr := r.Line(ctx, "rev-parse", "--is-bare-repository")
 	switch {
 	case bareErr != nil:
-		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is not in a git repository", r.Top)
+		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is %w", r.Top, ErrOutside)
 	case bare == "true":
 		return exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", r.Top)
 	}
@@ -212,7 +215,8 @@ var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", InUTF8,
+	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", "log.showSignature=false", "-c", "submodule.recurse=false",
+	"-c", InUTF8, "-c", "i18n.logOutputEncoding=UTF-8",
 }
 
 // InUTF8 is the setting that says of our commits' messages what they are, whatever the user writes his own in.

@@ -97,6 +97,30 @@ func (r *Repo) writeTree(ctx context.Context) (string, error) {
 	return r.WithIndex(copied).Line(ctx, "-c", "core.splitIndex=false", "-c", "core.hooksPath=/dev/null", "write-tree")
 }
 
+// PrivateIndex is the worktree seen through an index of its own, which is not there yet; done removes it.
+func (r *Repo) PrivateIndex() (private *Repo, done func(), err error) {
+	dir, err := os.MkdirTemp("", "ralph-index-")
+	if err != nil {
+		return nil, nil, fmt.Errorf("make a private index: %w", err)
+	}
+	return r.WithIndex(filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
+}
+
+// Changed are the paths, from the top, that differ between two trees or commits. A renamed file is two of them.
+func (r *Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
+	out, err := r.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to)
+	return Records(out), err
+}
+
+// Records are the parts, each ended by a NUL, of what git prints with -z.
+func Records(out []byte) []string {
+	text := strings.TrimSuffix(string(out), "\x00")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\x00")
+}
+
 // Unmerged are the paths in the index that a conflict was left at, from the top: such an index has no tree.
 func (r *Repo) Unmerged(ctx context.Context) ([]string, error) {
 	out, err := r.Output(ctx, "ls-files", "--unmerged", "-z")
@@ -146,6 +170,27 @@ func (r *Repo) Store(ctx context.Context, data []byte) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// StoreFiles writes the contents of files into the object database, byte for byte, whatever the attributes say, and gives
+// their hashes. It is one call of git, which holds none of them in memory.
+func (r *Repo) StoreFiles(ctx context.Context, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(Quote(path) + "\n")
+	}
+	out, err := r.Input(ctx, list.Bytes(), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return nil, err
+	}
+	hashes := strings.Fields(string(out))
+	if len(hashes) != len(paths) {
+		return nil, fmt.Errorf("store %d files: git named %d", len(paths), len(hashes))
+	}
+	return hashes, nil
+}
+
 // IsAncestor reports whether commit a is b or one of b's ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	if commit, err := r.commit(ctx, b); err != nil || commit != "" && commit == a {
@@ -158,7 +203,7 @@ func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	return err == nil, err
 }
 
-// SetRef makes ref point to hash; an empty hash deletes it. The reason goes into the reflog.
+// SetRef makes ref, or of HEAD its branch, point to hash; an empty hash deletes it. The reason goes into the reflog.
 func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
 	if hash == "" {
 		_, err := r.Output(ctx, "update-ref", "-m", reason, "-d", ref)
@@ -171,7 +216,7 @@ func (r *Repo) SetRef(ctx context.Context, ref, hash, reason string) error {
 // Refs are refs as they stand at one moment.
 type Refs struct {
 	Hash      map[string]string // by full name: what it points to
-	Symbolic  map[string]bool   // the names that point to another ref
+	Symbolic  map[string]string // of the names that point to another ref: which one
 	Branch    string            // the one that HEAD points to; "" if HEAD is detached
 	Elsewhere map[string]bool   // other branches, by full names, that the repository's other worktrees have checked out
 }
@@ -182,7 +227,7 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) (*Refs, error) {
 	if err != nil {
 		return nil, err
 	}
-	refs := &Refs{Hash: map[string]string{}, Symbolic: map[string]bool{}, Elsewhere: map[string]bool{}}
+	refs := &Refs{Hash: map[string]string{}, Symbolic: map[string]string{}, Elsewhere: map[string]bool{}}
 	fields := strings.Split(string(out), "\x00") // a worktree's path may hold a newline
 	for ; len(fields) > 4; fields = fields[4:] {
 		hash, ref, _ := strings.Cut(strings.TrimPrefix(fields[0], "\n"), " ")
@@ -194,7 +239,7 @@ func (r *Repo) Refs(ctx context.Context, prefixes ...string) (*Refs, error) {
 			refs.Elsewhere[ref] = true
 		}
 		if fields[1] != "" {
-			refs.Symbolic[ref] = true
+			refs.Symbolic[ref] = fields[1]
 		}
 	}
 	if refs.Branch == "" { // HEAD is detached, or its branch has no commit

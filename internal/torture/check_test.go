@@ -270,7 +270,7 @@ func (w *world) checkRemains() (found []finding, err error) {
 			return err
 		}
 		name := d.Name()
-		lock := strings.HasSuffix(name, ".lock") && !slices.Contains([]string{"run.lock", "write.lock", "learnings.lock"}, name)
+		lock := strings.HasSuffix(name, ".lock") && !slices.Contains([]string{"write.lock", "learnings.lock"}, name)
 		if lock || strings.Contains(name, ".tmp-") || name == "attempt.json" {
 			found = append(found, finding{orphan, strings.TrimPrefix(path, w.repo) + " is left"})
 		}
@@ -280,7 +280,7 @@ func (w *world) checkRemains() (found []finding, err error) {
 		return nil, err
 	}
 	// The kernel's locks: whoever comes next gets them.
-	for _, name := range []string{".git/ralph/run.lock", ".git/ralph/write.lock", ".sprint-state/ralph-loop/learnings.lock"} {
+	for _, name := range []string{".git/ralph/driver", ".git/ralph/write.lock", ".sprint-state/ralph-loop/learnings.lock"} {
 		f, err := os.Open(filepath.Join(w.repo, name))
 		if err != nil {
 			return nil, err

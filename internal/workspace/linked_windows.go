@@ -1,4 +1,4 @@
-package checkpoint
+package workspace
 
 import "io/fs"
 

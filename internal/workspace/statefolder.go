@@ -1,4 +1,4 @@
-package checkpoint
+package workspace
 
 import (
 	"errors"
@@ -17,25 +17,18 @@ import (
 // a link that an agent left there would lead it to git's settings. So none outlives its agent, and what is written where
 // nothing is guarded is made anew, whatever stands in its way.
 
-// runsDir is the folder in the state folder that holds a folder for each attempt, with these files.
-const (
-	runsDir    = "runs"
-	promptFile = "prompt.txt"
-	logFile    = "agent.log"
-)
-
 // innerPrefix is how the folders beside the attempts' begin that hold a repository which was moved out of the way.
 const innerPrefix = "repository-"
 
 // stateFolders are the folders of the state in the worktree, the outer one first.
-func (c *Checkpoint) stateFolders() []string {
-	return []string{filepath.Dir(c.repo.Sprint()), c.repo.Sprint()}
+func (w *Workspace) stateFolders() []string {
+	return []string{filepath.Dir(w.Repo.Sprint()), w.Repo.Sprint()}
 }
 
-// checkStateFolders refuses a link in the place of a state folder: it would be taken away after the attempt, and all that
+// CheckStateFolders refuses a link in the place of a state folder: it would be taken away after the attempt, and all that
 // lies behind it would be lost from sight.
-func (c *Checkpoint) checkStateFolders() error {
-	for _, dir := range c.stateFolders() {
+func (w *Workspace) CheckStateFolders() error {
+	for _, dir := range w.stateFolders() {
 		info, err := os.Lstat(dir)
 		if err != nil {
 			return fmt.Errorf("look at the state folder: %w", err)
@@ -47,23 +40,23 @@ func (c *Checkpoint) checkStateFolders() error {
 	return nil
 }
 
-// dropLinks takes away what is neither a plain file nor a folder in the state folder, and says so. A file that has a second
+// DropLinks takes away what is neither a plain file nor a folder in the state folder, and says so. A file that has a second
 // name elsewhere is parted from it.
-func (c *Checkpoint) dropLinks() error {
-	for _, dir := range c.stateFolders() {
+func (w *Workspace) DropLinks() error {
+	for _, dir := range w.stateFolders() {
 		info, err := os.Lstat(dir)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil
 		}
 		if err == nil && !info.IsDir() {
-			err = c.dropLink(dir)
+			err = w.dropLink(dir)
 		}
 		if err != nil {
 			return fmt.Errorf("look at the state folder: %w", err)
 		}
 	}
-	runs := filepath.Join(c.repo.Sprint(), runsDir)
-	return filepath.WalkDir(c.repo.Sprint(), func(path string, d fs.DirEntry, err error) error {
+	runs := RunsDir(w.Repo)
+	return filepath.WalkDir(w.Repo.Sprint(), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -75,7 +68,7 @@ func (c *Checkpoint) dropLinks() error {
 			}
 			return nil
 		case !d.Type().IsRegular():
-			return c.dropLink(path)
+			return w.dropLink(path)
 		case below(path, runs):
 			return nil // a file there is made anew when it is written
 		}
@@ -83,12 +76,12 @@ func (c *Checkpoint) dropLinks() error {
 	})
 }
 
-func (c *Checkpoint) dropLink(path string) error {
+func (w *Workspace) dropLink(path string) error {
 	if err := os.Remove(path); err != nil {
 		return fmt.Errorf("take away %s: %w", path, err)
 	}
 	failpoint.Step("remove a link")
-	c.say("put in order: %s was no plain file and is taken away", c.nameOf(path))
+	w.Say("put in order: %s was no plain file and is taken away", w.nameOf(path))
 	return nil
 }
 
@@ -109,18 +102,18 @@ func part(path string) error {
 	return atomicfile.Replace(path, data)
 }
 
-// createAnew makes the file at path below the state folder, and the folders above it. What stands in the way of the file, or
+// CreateAnew makes the file at path below the state folder, and the folders above it. What stands in the way of the file, or
 // of a folder, is taken away: no link is followed, and no file that has another name is written.
-func (c *Checkpoint) createAnew(path string) (*os.File, error) {
-	if err := os.MkdirAll(c.repo.Sprint(), 0o777); err != nil {
+func (w *Workspace) CreateAnew(path string) (*os.File, error) {
+	if err := os.MkdirAll(w.Repo.Sprint(), 0o777); err != nil {
 		return nil, err
 	}
-	root, err := os.OpenRoot(c.repo.Sprint())
+	root, err := os.OpenRoot(w.Repo.Sprint())
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	name, err := filepath.Rel(c.repo.Sprint(), path)
+	name, err := filepath.Rel(w.Repo.Sprint(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -146,9 +139,9 @@ func (c *Checkpoint) createAnew(path string) (*os.File, error) {
 	return root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
-// writeAnew is createAnew with a content.
-func (c *Checkpoint) writeAnew(path string, data []byte) error {
-	f, err := c.createAnew(path)
+// WriteAnew is CreateAnew with a content.
+func (w *Workspace) WriteAnew(path string, data []byte) error {
+	f, err := w.CreateAnew(path)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package checkpoint
+package workspace
 
 import (
 	"fmt"
@@ -13,30 +13,16 @@ import (
 	"ralph-loop/internal/git"
 )
 
-// planted is a checkpoint in an empty folder, whose state folder exists; said are its notes.
-func planted(t *testing.T) (c *Checkpoint, sprint string, said *strings.Builder) {
+// planted is a worktree in an empty folder, whose state folder exists; said are its notes.
+func planted(t *testing.T) (w *Workspace, sprint string, said *strings.Builder) {
 	t.Helper()
 	repo := &git.Repo{Top: t.TempDir()}
 	said = &strings.Builder{}
-	c = &Checkpoint{repo: repo, say: func(format string, args ...any) { fmt.Fprintf(said, format+"\n", args...) }}
-	if err := os.MkdirAll(filepath.Join(repo.Sprint(), runsDir, "run", "REQ-001", "1"), 0o777); err != nil {
+	w = &Workspace{Repo: repo, Say: func(format string, args ...any) { fmt.Fprintf(said, format+"\n", args...) }}
+	if err := os.MkdirAll(filepath.Join(RunDir(repo, "run", "REQ-001"), "1"), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	return c, repo.Sprint(), said
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func content(t *testing.T, path string) string {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	must(t, err)
-	return string(data)
+	return w, repo.Sprint(), said
 }
 
 // Whatever stands where a file is to be made, or a folder above it, what it leads to is not written.
@@ -57,13 +43,13 @@ func TestWrittenAnew(t *testing.T) {
 		"a link far above, dot": func(_, dir, _ string) error { return replace(filepath.Dir(dir), ".") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, sprint, _ := planted(t)
-			victim := filepath.Join(t.TempDir(), promptFile)
+			w, _, _ := planted(t)
+			victim := filepath.Join(t.TempDir(), "prompt.txt")
 			must(t, os.WriteFile(victim, []byte("precious"), 0o666))
-			dir := filepath.Join(sprint, runsDir, "run", "REQ-001", "1")
-			file := filepath.Join(dir, promptFile)
+			dir := filepath.Join(RunDir(w.Repo, "run", "REQ-001"), "1")
+			file := filepath.Join(dir, "prompt.txt")
 			must(t, plant(victim, dir, file))
-			must(t, c.writeAnew(file, []byte("new")))
+			must(t, w.WriteAnew(file, []byte("new")))
 			if got := content(t, victim); got != "precious" {
 				t.Errorf("the other file is %q", got)
 			}
@@ -90,22 +76,22 @@ func replace(dir, target string) error {
 
 // What is neither a file nor a folder goes, a file gets an inode of its own, and a repository that was moved here stays.
 func TestLinksAreDropped(t *testing.T) {
-	c, sprint, said := planted(t)
+	w, sprint, said := planted(t)
 	victim := filepath.Join(t.TempDir(), "victim")
 	must(t, os.WriteFile(victim, []byte("precious"), 0o666))
-	run := filepath.Join(sprint, runsDir, "run", "REQ-001")
+	run := RunDir(w.Repo, "run", "REQ-001")
 	moved := filepath.Join(run, innerPrefix+"1", "theirs")
 	must(t, os.MkdirAll(moved, 0o777))
 	must(t, os.Symlink(victim, filepath.Join(moved, "link")))
-	must(t, os.Symlink(victim, filepath.Join(run, "1", reportFile)))
-	must(t, os.Symlink(moved, filepath.Join(sprint, digestsDir)))
+	must(t, os.Symlink(victim, filepath.Join(run, "1", ReportFile)))
+	must(t, os.Symlink(moved, filepath.Join(sprint, "digests")))
 	must(t, syscall.Mkfifo(filepath.Join(sprint, "verdict.json"), 0o666))
 	must(t, os.Link(victim, filepath.Join(sprint, "digest.txt")))
 	// Of the same name elsewhere it is no repository that we moved.
 	must(t, os.Mkdir(filepath.Join(run, "1", innerPrefix+"2"), 0o777))
 	must(t, os.Symlink(victim, filepath.Join(run, "1", innerPrefix+"2", "link")))
 
-	must(t, c.dropLinks())
+	must(t, w.DropLinks())
 	for _, name := range []string{"digests", "verdict.json", "runs/run/REQ-001/1/report.yaml", "runs/run/REQ-001/1/repository-2/link"} {
 		if _, err := os.Lstat(filepath.Join(sprint, name)); err == nil {
 			t.Errorf("%s is still there", name)
@@ -122,7 +108,7 @@ func TestLinksAreDropped(t *testing.T) {
 		t.Errorf("the other file is %q", got)
 	}
 	said.Reset()
-	must(t, c.dropLinks())
+	must(t, w.DropLinks())
 	if said.Len() > 0 {
 		t.Errorf("told again: %s", said)
 	}

@@ -1,0 +1,223 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ralph-loop/internal/exit"
+	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/git"
+	"ralph-loop/internal/snapshot"
+)
+
+// Tree is the tree that the worktree would be: that of the commit base with every change in it, ignored files and the
+// user's own untracked ones left out.
+func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
+	leaveOut, err := w.userFilesBeside(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	return w.treeWithout(ctx, base, leaveOut)
+}
+
+func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []string) (string, error) {
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return w.fillIndex(ctx, private, base, leaveOut)
+}
+
+// Stage makes the index hold Tree of the baseline, and gives it.
+func (w *Workspace) Stage(ctx context.Context) (tree string, err error) {
+	leaveOut, err := w.UserFiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	if tree, err = w.fillIndex(ctx, private, w.Baseline, leaveOut); err == nil {
+		err = w.takeIndex(private)
+	}
+	if err != nil {
+		return "", fmt.Errorf("build the index: %w", err)
+	}
+	return tree, nil
+}
+
+// fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change
+// in it, ignored files and the user's own untracked ones left out. An index of its own, since flags and file times that
+// an agent set in the real one must hide nothing.
+func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string) (string, error) {
+	if _, err := private.Output(ctx, "read-tree", base); err != nil {
+		return "", err
+	}
+	if err := w.openFolders(ctx, base); err != nil {
+		return "", err
+	}
+	if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
+		if git.CodeOf(err) <= 0 {
+			return "", err
+		}
+		// A file that must not be read is the one thing that git does not pass over.
+		out, listErr := private.Output(ctx, "ls-files", "-z")
+		if listErr != nil {
+			return "", listErr
+		}
+		for _, path := range git.Records(out) {
+			w.openFile(path)
+		}
+		if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
+			return "", err
+		}
+	}
+	// A repository inside the repository is one entry, and git refuses to add one without a commit: an attempt's is named
+	// for the gate to refuse.
+	others, err := w.others(ctx, private, leaveOut)
+	if err != nil {
+		return "", err
+	}
+	var list bytes.Buffer
+	for _, path := range others {
+		if inner, ok := strings.CutSuffix(path, "/"); ok {
+			if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", "160000,"+base+","+inner); err != nil {
+				return "", err
+			}
+			continue
+		}
+		w.openFile(path)
+		list.WriteString(path + "\x00")
+	}
+	if list.Len() > 0 {
+		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--add", "--remove", "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	unignored, err := w.unignored(ctx, private, base)
+	if err != nil {
+		return "", err
+	}
+	if len(unignored) > 0 {
+		names := []byte(strings.Join(unignored, "\x00") + "\x00")
+		if _, err := private.Input(ctx, names, "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+			return "", err
+		}
+	}
+	return private.Line(ctx, "write-tree")
+}
+
+// openFolders makes the folders of the commit base readable where an agent has made them unreadable: git takes what is in
+// them for unchanged.
+func (w *Workspace) openFolders(ctx context.Context, base string) error {
+	entries, err := w.Repo.Entries(ctx, base)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for _, e := range entries {
+		i := strings.LastIndexByte(e.Path, '/')
+		if i < 0 || e.Path[:i] == last {
+			continue
+		}
+		last = e.Path[:i]
+		for dir := range w.foldersAbove(e.Path) {
+			if info, err := os.Lstat(dir); err == nil && info.Mode()&0o500 != 0o500 {
+				if err := snapshot.OpenFolder(dir); err != nil {
+					return fmt.Errorf("look into %q: %w", last, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// foldersAbove are the folders above a path that are there, the uppermost first, as far as no link or file is in the way.
+func (w *Workspace) foldersAbove(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, b := range path {
+			if b != '/' {
+				continue
+			}
+			dir := filepath.Join(w.Repo.Top, filepath.FromSlash(path[:i]))
+			if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !yield(dir) {
+				return
+			}
+		}
+	}
+}
+
+// openFile makes a file readable.
+func (w *Workspace) openFile(path string) {
+	full := filepath.Join(w.Repo.Top, filepath.FromSlash(path))
+	if info, err := os.Lstat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o400 == 0 {
+		_ = os.Chmod(full, info.Mode().Perm()|0o600) // where that fails git says so
+	}
+}
+
+// SetIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
+// anew beside the old one.
+func (w *Workspace) SetIndex(ctx context.Context, tree string) error {
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
+		return err
+	}
+	// Exit code 1 says that some file differs, which is allowed here.
+	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
+		return err
+	}
+	return w.takeIndex(private)
+}
+
+// takeIndex puts a private index in the place of the real one.
+func (w *Workspace) takeIndex(private *git.Repo) error {
+	data, err := os.ReadFile(private.Index)
+	if err != nil {
+		return fmt.Errorf("make the index: %w", err)
+	}
+	return w.PutIndex(data)
+}
+
+// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock for
+// longer than a moment nothing is changed, and the error names the lock.
+func (w *Workspace) PutIndex(data []byte) error {
+	lock := w.Repo.Index + ".lock"
+	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) && git.Momentary(lock) {
+		f, err = os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
+	}
+	if err != nil {
+		return fmt.Errorf("lock the index: %w", err)
+	}
+	_, err = f.Write(data)
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	failpoint.Step("write index.lock")
+	if err == nil {
+		err = os.Rename(lock, w.Repo.Index)
+	}
+	if err != nil {
+		_ = os.Remove(lock)
+		return fmt.Errorf("write the index: %w", err)
+	}
+	failpoint.Step("write the index")
+	return nil
+}
