@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,6 +80,10 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	dir := filepath.Join(c.runDir(id), folder)
 	if last := c.p.LastAttempt; last != nil && last.Aside && last.Req == id && last.Number == a.Number && !infra {
 		return c.putBackAttempt(ctx, last, dir)
+	}
+	// What somebody commits is neither the agent's nor to be built on unseen.
+	if head, err := c.repo.Head(ctx); err != nil || head != c.p.Baseline {
+		return nil, cmp.Or(err, c.headMoved(id, c.p.Baseline, head))
 	}
 	text, err := c.prepareAttempt(prompt)
 	if err != nil {

@@ -195,7 +195,9 @@ func (v *checkpointVerbs) begin(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	unsettled, err := cp.Begin(c.Context, checkpoint.BeginOptions{
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	unsettled, err := cp.Begin(ctx, checkpoint.BeginOptions{
 		MaxIterations: c.Int("max-iterations"), Branch: c.String("branch"), Resume: c.Bool("resume"),
 		RedoChanged: c.Bool("redo-changed"), KeepChanged: c.Bool("keep-changed"),
 	})
@@ -318,7 +320,9 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 		return err
 	}
 	return v.change(c, "ralph-checkpoint pass [-n] [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
-		commit, err := cp.Pass(c.Context, id)
+		ctx, stop := run.WithParent(c.Context)
+		defer stop()
+		commit, err := cp.Pass(ctx, id)
 		if err == nil {
 			fmt.Fprintln(v.p.Stdout, commit)
 		}
@@ -406,7 +410,9 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	if err := cp.Decide(c.Context, ops[0], ops[1], c.String("to")); err != nil {
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	if err := cp.Decide(ctx, ops[0], ops[1], c.String("to")); err != nil {
 		return err
 	}
 	return v.keepStatus(cp)

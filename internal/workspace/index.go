@@ -192,11 +192,14 @@ func (w *Workspace) takeIndex(private *git.Repo) error {
 	return w.PutIndex(data)
 }
 
-// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock nothing is
-// changed, and the error names the lock.
+// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock for
+// longer than a moment nothing is changed, and the error names the lock.
 func (w *Workspace) PutIndex(data []byte) error {
 	lock := w.Repo.Index + ".lock"
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) && git.Momentary(lock) {
+		f, err = os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
 	}
