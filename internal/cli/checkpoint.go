@@ -99,7 +99,13 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	}
 	var pr *project
 	var progress *checkpoint.Progress
-	if pr, err = v.p.openProject(ctx, repo); err == nil {
+	if begin { // what the user wrote there since the last start holds from now on
+		err = gate.KeepConfig(repo)
+	}
+	if err == nil {
+		pr, err = v.p.openProject(ctx, repo)
+	}
+	if err == nil {
 		progress, err = v.p.progress(repo)
 	}
 	if err == nil {

@@ -27,6 +27,7 @@ type Guard struct {
 	Other    map[string]bool   // the branches that other worktrees have checked out
 	Files    map[string]File   // absolute path → content
 	Locks    []string          // git's, which were there: somebody else's
+	Control  map[string]*File  // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -119,6 +120,9 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if g.Files, err = w.readGuarded(); err != nil {
 		return nil, err
 	}
+	if g.Control, err = w.readControl(ctx); err != nil {
+		return nil, err
+	}
 	data, err := json.Marshal(g)
 	if err != nil {
 		return nil, fmt.Errorf("remember what to put back: %w", err)
@@ -185,6 +189,10 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
+	control, controlNotes, err := w.restoreControl(ctx, g)
+	if err != nil {
+		return err
+	}
 	untracked, untrackedNotes, err := w.restoreUntracked(ctx)
 	if err != nil {
 		return err
@@ -193,8 +201,8 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
-	notes = slices.Concat(notes, refNotes, untrackedNotes, protectedNotes)
-	for _, more := range []map[string]File{untracked, protected} {
+	notes = slices.Concat(notes, refNotes, controlNotes, untrackedNotes, protectedNotes)
+	for _, more := range []map[string]File{control, untracked, protected} {
 		for path, f := range more {
 			found["worktree/"+path] = f
 		}
