@@ -15,6 +15,7 @@ type guardFile struct {
 	Other    []named[bool]
 	Files    []named[File]
 	Locks    [][]byte
+	Modules  [][]byte
 	Control  []named[*File]
 }
 
@@ -32,6 +33,9 @@ func (g *Guard) MarshalJSON() ([]byte, error) {
 	for _, path := range g.Locks {
 		f.Locks = append(f.Locks, []byte(path))
 	}
+	for _, dir := range g.Modules {
+		f.Modules = append(f.Modules, []byte(dir))
+	}
 	return json.Marshal(f)
 }
 
@@ -47,6 +51,9 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	}
 	for _, path := range f.Locks {
 		g.Locks = append(g.Locks, string(path))
+	}
+	for _, dir := range f.Modules {
+		g.Modules = append(g.Modules, string(dir))
 	}
 	return nil
 }
