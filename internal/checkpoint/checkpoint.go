@@ -231,11 +231,16 @@ func (c *Checkpoint) checkBaseline() error {
 // judge asks the gate about a tree. made is the commit with what was made for req as its test infrastructure, or "".
 func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Requirement, made string, only []string) (*gate.Verdict, error) {
 	// As the baseline has it: an agent's edit of it must not guard the agent's own work.
-	cfg, err := gate.ReadConfig(ctx, c.repo, base, tree, c.p != nil && c.p.Working() != "")
+	inWork := c.p != nil && c.p.Working() != ""
+	cfg, err := gate.ReadConfig(ctx, c.repo, base, tree, inWork)
 	if err != nil {
 		return nil, err
 	}
-	return gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Made: made, Only: only, Now: c.now})
+	v, err := gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Made: made, Only: only, Now: c.now})
+	if err == nil && inWork && req != nil {
+		err = c.workspace().RestoreControl(ctx) // an attempt's tests ran
+	}
+	return v, err
 }
 
 func newRunID(now time.Time) string {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 	"slices"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/snapshot"
 )
@@ -19,12 +21,12 @@ import (
 // or refused by name. Where it has none, git may ignore the file, and neither a tree nor the list of untracked files shows
 // it: it is guarded by what was there before the attempt, or by that nothing was.
 
-// readControl reads the files of Control that the baseline does not have, and where they lead to in the worktree as links;
-// nil is none.
-func (w *Workspace) readControl(ctx context.Context) (map[string]*File, error) {
+// readControl reads those files that the baseline does not have, and where they lead to in the worktree as links; nil is
+// none.
+func (w *Workspace) readControl(ctx context.Context, control []string) (map[string]*File, error) {
 	files := map[string]*File{}
 	var names []string
-	for _, name := range w.Control {
+	for _, name := range control {
 		full := name
 		if !filepath.IsAbs(name) {
 			full = filepath.Join(w.Repo.Top, name)
@@ -65,13 +67,59 @@ func (w *Workspace) readControl(ctx context.Context) (map[string]*File, error) {
 	return files, nil
 }
 
-// restoreControl puts those files back, and takes away what stands where nothing was. It gives what it found in their place
+// controlPath is where those files lie as they were before the last attempt, AGENTS.md aside, for RestoreControl.
+func (w *Workspace) controlPath() string { return filepath.Join(w.Repo.StateDir(), "control.json") }
+
+func (w *Workspace) keepControl(ctx context.Context) error {
+	files, err := w.readControl(ctx, slices.DeleteFunc(slices.Clone(w.Control), func(name string) bool { return name == agentsmd.Name }))
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(listed(files))
+	if err != nil {
+		return fmt.Errorf("remember what steers the loop: %w", err)
+	}
+	return atomicfile.WritePrivate(w.controlPath(), data)
+}
+
+// RestoreControl puts back, when the gate has run an attempt's tests, what these did to files that steer the loop and are in
+// no tree: they run with the user's rights.
+func (w *Workspace) RestoreControl(ctx context.Context) error {
+	data, err := os.ReadFile(w.controlPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read what steers the loop: %w", err)
+	}
+	var files []named[*File]
+	if err := json.Unmarshal(data, &files); err != nil {
+		return fmt.Errorf("read what steers the loop in %s: %w", w.controlPath(), err)
+	}
+	found, notes, err := w.restoreControl(ctx, mapped(files))
+	if err != nil || len(notes) == 0 {
+		return err
+	}
+	if len(found) > 0 {
+		ref, err := w.keepFiles(ctx, "found", w.Req, found, "what was in the place of files that steer the loop behind the gate")
+		if err != nil {
+			return err
+		}
+		notes = append(notes, "what was found there is kept under "+ref)
+	}
+	for _, note := range notes {
+		w.Say("put in order: %s", note)
+	}
+	return nil
+}
+
+// restoreControl puts files back as they were, and takes away what stands where nothing was. It gives what it found in their place
 // and a line for each.
-func (w *Workspace) restoreControl(ctx context.Context, g *Guard) (found map[string]File, notes []string, err error) {
+func (w *Workspace) restoreControl(ctx context.Context, control map[string]*File) (found map[string]File, notes []string, err error) {
 	inPlace := contents{}
 	var spoiled []string
-	for _, path := range slices.Sorted(maps.Keys(g.Control)) {
-		was := g.Control[path]
+	for _, path := range slices.Sorted(maps.Keys(control)) {
+		was := control[path]
 		if err := w.clearWay(path, inPlace); err != nil {
 			return nil, nil, err
 		}
@@ -104,7 +152,7 @@ func (w *Workspace) restoreControl(ctx context.Context, g *Guard) (found map[str
 	}
 	for _, path := range spoiled {
 		full := filepath.Join(w.Repo.Top, filepath.FromSlash(path))
-		if was := g.Control[path]; was != nil {
+		if was := control[path]; was != nil {
 			err = was.Put(full)
 		} else {
 			err = snapshot.RemoveAll(full)

@@ -148,13 +148,16 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 		return nil, err
 	}
 	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks()}
+	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
+		return nil, err
+	}
+	if err := w.keepControl(ctx); err != nil { // it is guarded itself
+		return nil, err
+	}
 	if g.Modules, err = w.modules(ctx); err != nil {
 		return nil, err
 	}
 	if g.Files, err = w.readGuarded(g.Modules); err != nil {
-		return nil, err
-	}
-	if g.Control, err = w.readControl(ctx); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(g)
@@ -223,7 +226,7 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
-	control, controlNotes, err := w.restoreControl(ctx, g)
+	control, controlNotes, err := w.restoreControl(ctx, g.Control)
 	if err != nil {
 		return err
 	}
