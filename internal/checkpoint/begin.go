@@ -183,7 +183,7 @@ func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	}
 	if head != c.p.Baseline {
 		// What the user has committed of ralph.yaml, such as a higher budget, holds from this start on.
-		cfg, err := gate.ReadConfig(ctx, c.repo, head, head)
+		cfg, err := gate.ReadConfig(ctx, c.repo, head, head, true)
 		if err != nil {
 			return err
 		}

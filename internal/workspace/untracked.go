@@ -203,14 +203,6 @@ func (w *Workspace) userFilesBeside(ctx context.Context, rev string) ([]string, 
 	return names, nil
 }
 
-func (w *Workspace) userNames(ctx context.Context) []string {
-	names, err := w.UserFiles(ctx)
-	if err != nil {
-		return nil
-	}
-	return names
-}
-
 // restoreUntracked puts back what an attempt did to the user's untracked files. It gives what it found in their place
 // and a line for each.
 func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File, notes []string, err error) {
