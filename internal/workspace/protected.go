@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/snapshot"
 )
 
 // restoreProtected puts the specification and what people wrote in AGENTS.md back as the baseline has them. Edits of
@@ -43,11 +45,21 @@ func (w *Workspace) restoreProtected(ctx context.Context) (found map[string]File
 		what := "deleted"
 		if readErr == nil {
 			found[path], what = now, "changed"
+		} else if _, err := os.Lstat(full); err == nil {
+			inPlace := contents{}
+			if err := w.gather(full, path, inPlace); err != nil {
+				return nil, nil, fmt.Errorf("keep what is in the place of %s: %w", path, err)
+			}
+			if err := inPlace.store(ctx, w.Repo); err != nil {
+				return nil, nil, fmt.Errorf("keep what is in the place of %s: %w", path, err)
+			}
+			maps.Copy(found, inPlace)
+			what = "changed"
 		}
 		if _, err := w.Repo.Output(ctx, "read-tree", "--reset", w.Baseline); err != nil {
 			return nil, nil, err
 		}
-		if err := os.RemoveAll(full); err != nil {
+		if err := snapshot.RemoveAll(full); err != nil {
 			return nil, nil, err
 		}
 		failpoint.Step("remove a spoiled file")
