@@ -20,13 +20,14 @@ import (
 // and hooks, the toolkit's own state. It lies on disk while the agent runs: when this program is killed, the next one finds
 // there what to put back, and which processes are still to be ended.
 type Guard struct {
-	Marker   string            // that the agent's processes have
-	Attempt  int               // its number
-	Refs     map[string]string // full name → hash
-	Symbolic map[string]string // of those that lead to another ref: which one
-	Other    map[string]bool   // the branches that other worktrees have checked out
-	Files    map[string]File   // absolute path → content
-	Locks    []string          // git's, which were there: somebody else's
+	Marker   string                 // that the agent's processes have
+	Attempt  int                    // its number
+	Refs     map[string]string      // full name → hash
+	Symbolic map[string]string      // of those that lead to another ref: which one
+	Other    map[string]bool        // the branches that other worktrees have checked out
+	Files    map[string]File        // absolute path → content
+	Locks    []string               // git's, which were there: somebody else's
+	Folders  map[string]fs.FileMode // absolute path → permissions
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -115,7 +116,7 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks()}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders()}
 	if g.Files, err = w.readGuarded(); err != nil {
 		return nil, err
 	}
@@ -160,6 +161,9 @@ func (w *Workspace) Forget() error {
 // ref, since it may be the user's own edit. ours gives, of the guarded files as they were and are, those that may differ:
 // the loop's own programs wrote them meanwhile. Files come before refs: git must not be called with an agent's settings.
 func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now map[string]File) map[string]bool) error {
+	if err := w.PutBackModes(g); err != nil {
+		return err
+	}
 	if err := w.DropLinks(); err != nil {
 		return err
 	}
