@@ -52,7 +52,8 @@
 //
 // status --watch draws the table again each second, on a terminal, until the run ends or waits for a decision.
 //
-// recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked.
+// recover makes a damaged state anew: from the copy, or from the trailers of this branch's commits, which are checked. So it
+// does in a fresh clone or a new worktree, where begin refuses to do again what the commits prove done.
 //
 // Verbs:
 //

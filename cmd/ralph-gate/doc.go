@@ -25,10 +25,12 @@
 //	diff       what the tree adds: lines of tests, of implementation and of neither, by file
 //	trace      which test covers which criterion, by the comments "@test REQ-ID" and "@covers AC-ID" in tests
 //	plan       how a test file is called in the languages found, then the commands that the gate would run, one a line
-//	           behind the name of its layer; a warning for each that nobody has named yet
+//	           behind the name of its layer; a warning for each that nobody has named yet. A build file (go.mod,
+//	           package.json, pyproject.toml, setup.py, Cargo.toml, pom.xml, build.gradle) tells a language too
 //	infra      the contract about the test infrastructure: the helper file, a line a name that it exports, and whether
 //	           the worktree lacks it; nothing where there is no contract
-//	coverage   add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin
+//	coverage   add up coverage files (Go profiles, LCOV): a line a source file, the sum last; "-" is stdin;
+//	           test code is named as such and not in the sum
 //	cache      list the kept answers, or clear them
 //	install    put the hooks pre-commit, pre-merge-commit and pre-push where git looks for hooks; a hook that is there
 //	           already is kept as NAME.before-ralph and runs first. Refused where core.hooksPath is a global setting,
@@ -72,7 +74,7 @@
 //	scope      gate.scope: lines of earlier requirements that the requirement's work removes or rewrites
 //	L1         typecheck of the whole tree (go vet), lint of the changed files (gofmt), less what the baseline has
 //	L2         all tests; at least one has to run
-//	L3         coverage of that very run: gate.coverage, 80 per cent
+//	L3         coverage of that very run, without what L1b calls test code: gate.coverage, 80 per cent
 //	red        gate.red: the new and changed tests fail, or do not compile, on the baseline's implementation; not run
 //	           for a tree that is held back anyway
 //

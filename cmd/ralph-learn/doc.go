@@ -19,6 +19,10 @@
 // global convention, a module interface, a data structure or a security rule; when two requirements reported it; or
 // when a person says so. Any other is contextual: the three newest are told, then it moves to the history.
 //
+// A text states one of these where it begins with its name ("Convention: tests are named TestX", "Module interface: ..."), or
+// where its words do ("never log a password"); why names them. What speaks of one requirement, one line or one mishap does
+// not. The kind in a report is only a proposal: it counts where the text speaks of that matter.
+//
 // Verbs:
 //
 //	add      take a learning in; TEXT "-" is standard input. "!permanent" before or after it is the same as --permanent

@@ -73,7 +73,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		a.Number = r.Infra.Tries + 1
 		folder = infraFolder(a.Number)
 		if a.Number > maxInfraTries {
-			return nil, exit.Refuse("ralph-checkpoint infra "+id+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
+			return nil, exit.Refuse("ralph-checkpoint infra "+operand(id)+" check", "%s: all %d dispatches for its test infrastructure failed", id, maxInfraTries)
 		}
 	}
 	dir := filepath.Join(c.runDir(id), folder)
@@ -373,7 +373,10 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted,
 		r.Tokens += a.Tokens
 		r.Seconds += a.Seconds
 		p.Cost.Tokens, p.Cost.Cumulative = r.Tokens, p.Cost.Cumulative+a.Tokens
-		p.Cost.Estimated = p.Cost.Estimated || a.Guessed
+		if a.Guessed {
+			r.Guessed += a.Tokens
+			p.Cost.Estimated, p.Cost.Guessed = true, p.Cost.Guessed+a.Tokens
+		}
 		c.noteTrouble(p, a)
 		if !counts {
 			return nil

@@ -82,6 +82,7 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.gateBaseline(ctx, head); err != nil {
 		return nil, err
 	}
+	p.Gated = head
 	if err := c.saveBegin(ctx, p); err != nil {
 		return nil, err
 	}
@@ -216,10 +217,20 @@ func nameOf(ref string) string {
 }
 
 func backTo(p *Progress) string {
+	back := "git switch " + shellWord(nameOf(p.Branch))
 	if p.Branch == "" {
-		return "git checkout --detach " + p.Baseline + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+		back = "git checkout --detach " + p.Baseline
 	}
-	return "git switch " + nameOf(p.Branch) + ", or end the run: 'ralph-checkpoint decide REQ stop'"
+	return back + ", or end the run: '" + stopCommand(p) + "'"
+}
+
+// stopCommand ends the run; which requirement it names is the same to it.
+func stopCommand(p *Progress) string {
+	id := p.Req.Current
+	if id == "" && len(p.Order) > 0 {
+		id = p.Order[0]
+	}
+	return "ralph-checkpoint decide " + operand(id) + " stop"
 }
 
 // refuseUnfinishedGit refuses a repository in the middle of a merge or the like, and a sparse checkout, where the files
@@ -236,6 +247,19 @@ func (c *Checkpoint) refuseUnfinishedGit(ctx context.Context) error {
 		return exit.Refuse("git sparse-checkout disable", "this is a sparse checkout: files that are not there would be taken for deleted")
 	}
 	return nil
+}
+
+// refuseConflict is refuseUnfinishedGit, and refuses an index with conflicts too: files with the marks of both sides are
+// nobody's fix. Those of a killed attempt are work like any other, to be put aside.
+func (c *Checkpoint) refuseConflict(ctx context.Context, what string) error {
+	if err := c.refuseUnfinishedGit(ctx); err != nil || what != "manual" && c.p.Working() != "" {
+		return err
+	}
+	unmerged, err := c.repo.Unmerged(ctx)
+	if err != nil || len(unmerged) == 0 {
+		return err
+	}
+	return exit.Refuse("resolve it and git add it, or git checkout HEAD -- it", "a conflict is left at %s", git.Quote(unmerged[0]))
 }
 
 // refuseDirty refuses changes of tracked files, staged or not, and names them. Flags in the user's index that hide
@@ -310,7 +334,7 @@ func (c *Checkpoint) chooseBranch(ctx context.Context, name string, continued bo
 		return exit.Misuse("see git check-ref-format", "%q is no name for a branch", name)
 	}
 	if continued {
-		return exit.Refuse("start without --branch, or end the run first: 'ralph-checkpoint decide REQ stop'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
+		return exit.Refuse("start without --branch, or end the run first: '"+stopCommand(c.p)+"'", "the open run works on %s, not on %s", nameOf(c.p.Branch), name)
 	}
 	there, err := c.repo.Commit(ctx, ref)
 	if err != nil {
@@ -371,7 +395,12 @@ func (c *Checkpoint) gateBaseline(ctx context.Context, head string) error {
 	for _, l := range v.Layers {
 		switch {
 		case l.Result == gate.Error:
-			return exit.Fail(l.Advice, "the baseline cannot be judged: %s: %s\n%s", l.Name, l.Summary, v.Digest())
+			for i := range v.Layers {
+				if v.Layers[i].Advice == l.Advice {
+					v.Layers[i].Advice = "" // the hint has it
+				}
+			}
+			return exit.Fail(l.Advice, "the baseline cannot be judged: %s: %s\n%s", l.Name, l.Summary, strings.TrimSpace(v.Digest()))
 		case l.Name == "L3" && l.Result == gate.Fail:
 			return exit.Refuse("write the missing tests, or lower it: 'gate: {coverage: N}', or 'gate: {coverage: no-decrease}' in ralph.yaml",
 				"the baseline's coverage is under the threshold, so no attempt could pass: %s", l.Summary)

@@ -31,8 +31,13 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	if err := c.resolveIntent(ctx); err != nil {
 		return err
 	}
-	if c.replayed(id, Event("decide "+what)) {
+	if what != "rollback" && c.replayed(id, Event("decide "+what)) {
 		return nil
+	}
+	if what == "manual" || what == "stop" || what == "rollback" { // those that take the worktree for their own
+		if err := c.refuseConflict(ctx, what); err != nil {
+			return err
+		}
 	}
 	switch what {
 	case "skip":
@@ -40,7 +45,12 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 			r.Reason = strings.TrimSuffix("skipped by the user: "+strings.TrimSpace(r.Reason), ": ")
 		})
 	case "retry":
-		return c.release(ctx, id, DecideRetry, func(r *Requirement) { r.Attempts, r.Timeouts, r.Reason = 0, 0, "" })
+		if word := c.fresh(id); word.Status != Pending {
+			return exit.Refuse("take that out of it and commit that; then decide again", "%s says that %s is %s", c.specRel, id, word.Status)
+		}
+		return c.release(ctx, id, DecideRetry, func(r *Requirement) {
+			r.Attempts, r.Timeouts, r.Reason, r.Retried = 0, 0, "", r.Tokens
+		})
 	case "manual":
 		return c.manual(ctx, id)
 	case "stop":
@@ -90,7 +100,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
 	}
-	stable, err := c.lastStable(ctx)
+	stable, err := c.lastStable(ctx, "") // what was begun on may hold the fix
 	if err != nil {
 		return err
 	}
@@ -225,7 +235,15 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 	if err := c.refuseOtherBranch(ctx); err != nil {
 		return err
 	}
-	target, err := c.lastStable(ctx)
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if c.replayed(id, backBy(to)) && head == c.p.Baseline {
+		c.say("that is done already: HEAD is at %.12s; --to REV goes further back from there", head)
+		return nil
+	}
+	target, err := c.lastStable(ctx, c.p.Gated)
 	if err != nil {
 		return err
 	}
@@ -237,11 +255,13 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 			return exit.Misuse("give a commit of the run", "--to %q names no commit", to)
 		}
 	}
-	head, err := c.repo.Head(ctx)
-	if err != nil {
-		return err
+	if head == target {
+		c.say("there is no commit to undo: HEAD is at %.12s; --to REV goes further back", head)
+		if c.p.Req.Status == Completed {
+			return nil // and it is complete still
+		}
 	}
-	undone, err := c.undoneBy(ctx, target, head)
+	undone, err := c.undoneBy(ctx, id, target, head)
 	if err != nil {
 		return err
 	}
@@ -253,7 +273,7 @@ func (c *Checkpoint) rollback(ctx context.Context, id, to string) error {
 		c.say("what is undone is kept under %s", ref)
 	}
 	err = c.update(ctx, func(p *Progress) error {
-		p.Rollback = &Rollback{Req: id, Head: head, Target: target, Undone: undone}
+		p.Rollback = &Rollback{Req: id, Head: head, Target: target, To: to, Undone: undone}
 		return nil
 	})
 	if err != nil {
@@ -291,8 +311,12 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 	if ref != "" {
 		c.say("uncommitted work is kept under %s", ref)
 	}
-	if _, err := c.repo.Output(ctx, "read-tree", "--reset", "-u", in.Target); err != nil {
+	ref, err = c.workspace().MoveTo(ctx, head, in.Target, "in-the-way", short(in.Target), "what git did not track where the run was rolled back to has files")
+	if err != nil {
 		return err
+	}
+	if ref != "" {
+		c.say("files that git does not track were where %.12s has some; they are kept under %s", in.Target, ref)
 	}
 	if err := c.repo.SetRef(ctx, "HEAD", in.Target, "ralph-checkpoint: rollback"); err != nil {
 		return err
@@ -306,14 +330,17 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 			if err := c.set(r, Reopen); err != nil {
 				return err
 			}
-			r.Commit, r.Gate, r.Attempts, r.Digests, r.Steps = "", "", 0, nil, Steps{}
+			r.Commit, r.Gate, r.Attempts, r.Digests, r.Steps, r.Reason = "", "", 0, nil, Steps{}, ""
 		}
 		if r := p.Find(p.Req.Current); r != nil && r.working() {
 			if err := c.set(r, Interrupt); err != nil {
 				return err
 			}
 		}
-		c.event = eventOf(decideBack, in.Req)
+		if err := c.unlearn(p, in.Undone); err != nil {
+			return err
+		}
+		c.event = eventOf(backBy(in.To), in.Req)
 		p.Baseline, p.LastAttempt, p.Rollback = in.Target, nil, nil
 		if err := c.rebuildBlocks(p); err != nil {
 			return err
@@ -323,12 +350,24 @@ func (c *Checkpoint) FinishRollback(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if in.Head != in.Target {
+		c.say("rolled back: HEAD is at %.12s", in.Target)
+	}
 	return c.writeBaseline(in.Target)
+}
+
+// backBy is the event of a rollback: said again in the same words it is the same one, though the words may mean another
+// commit by then.
+func backBy(to string) Event {
+	if to == "" {
+		return decideBack
+	}
+	return decideBack + Event(" --to "+to)
 }
 
 // undoneBy are the requirements whose commits lie between target and head. A commit of anybody else's there refuses the
 // rollback.
-func (c *Checkpoint) undoneBy(ctx context.Context, target, head string) (ids []string, err error) {
+func (c *Checkpoint) undoneBy(ctx context.Context, asked, target, head string) (ids []string, err error) {
 	below, err := c.repo.IsAncestor(ctx, target, head)
 	if err != nil {
 		return nil, err
@@ -350,7 +389,11 @@ func (c *Checkpoint) undoneBy(ctx context.Context, target, head string) (ids []s
 		commit = strings.TrimSpace(commit)
 		id, ours := byCommit[commit]
 		if !ours {
-			return nil, exit.Refuse("move or revert it yourself first", "commit %.12s lies between and is not the loop's", commit)
+			hint := fmt.Sprintf("'ralph-loop decide --to %.12s %s rollback' goes back as far as that", commit, operand(asked))
+			if commit == head {
+				hint = fmt.Sprintf("'git branch mine && git reset --keep %.12s~' moves it to a branch of its own; then decide again", commit)
+			}
+			return nil, exit.Refuse(hint, "commit %.12s lies between and is not the loop's", commit)
 		}
 		ids = append(ids, id)
 	}
@@ -370,7 +413,7 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 			return nil
 		}
 		if busy := p.Find(p.Req.Current); busy != nil && busy.working() {
-			return exit.Refuse("'ralph-checkpoint decide "+busy.ID+" stop' ends the run all the same", "%s is in work", busy.ID)
+			return exit.Refuse("'ralph-checkpoint decide "+operand(busy.ID)+" stop' ends the run all the same", "%s is in work", busy.ID)
 		}
 		counts := p.Counts()
 		ready := c.graph.Ready(p.States())

@@ -88,6 +88,11 @@ func (c *Checkpoint) refusedAlone(ctx context.Context, hook, parent, message str
 	if _, err := clean.Output(ctx, "read-tree", "--reset", "-u", parent); err != nil {
 		return "", fmt.Errorf("make a clean checkout: %w", err)
 	}
+	own, err := c.besideRepository(top, private)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(own) }()
 	// What a hook is installed in, and is in no commit.
 	for _, name := range c.cfg.Gate.Link {
 		if from := filepath.Join(c.repo.Top, name); filepath.IsLocal(name) && !exists(filepath.Join(top, name)) && exists(from) {
@@ -96,11 +101,35 @@ func (c *Checkpoint) refusedAlone(ctx context.Context, hook, parent, message str
 			}
 		}
 	}
-	a, err := c.askHook(ctx, hook, top, message, "GIT_DIR="+c.repo.GitDir, "GIT_WORK_TREE="+top, "GIT_INDEX_FILE="+private.Index)
+	a, err := c.askHook(ctx, hook, top, message)
 	if err != nil || a.code == 0 {
 		return "", err
 	}
 	return a.refusal(), nil
+}
+
+// besideRepository makes the folder top a worktree of the repository's that no list names, with that index, and gives its
+// git directory. A variable that named the repository would be heard by each git of the hook's, wherever that works.
+func (c *Checkpoint) besideRepository(top string, index *git.Repo) (gitDir string, err error) {
+	head, err := os.ReadFile(filepath.Join(c.repo.GitDir, "HEAD"))
+	if err != nil {
+		return "", fmt.Errorf("make a clean checkout: %w", err)
+	}
+	if gitDir, err = os.MkdirTemp("", "ralph-clean-git-"); err != nil {
+		return "", fmt.Errorf("make a clean checkout: %w", err)
+	}
+	err = errors.Join(
+		os.WriteFile(filepath.Join(gitDir, "HEAD"), head, 0o644),
+		os.WriteFile(filepath.Join(gitDir, "commondir"), []byte(c.repo.CommonDir+"\n"), 0o644),
+		os.WriteFile(filepath.Join(gitDir, "gitdir"), []byte(filepath.Join(top, ".git")+"\n"), 0o644),
+		os.Rename(index.Index, filepath.Join(gitDir, "index")),
+		os.WriteFile(filepath.Join(top, ".git"), []byte("gitdir: "+gitDir+"\n"), 0o644),
+	)
+	if err != nil {
+		_ = os.RemoveAll(gitDir)
+		return "", fmt.Errorf("make a clean checkout: %w", err)
+	}
+	return gitDir, nil
 }
 
 func exists(path string) bool {
@@ -148,7 +177,7 @@ func (a answer) refusal() string {
 }
 
 // askHook shows a message to the commit-msg hook, which finds the files in the folder dir.
-func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string, env ...string) (answer, error) {
+func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string) (answer, error) {
 	file, done, err := tempFile("ralph-message-", []byte(message))
 	if err != nil {
 		return answer{}, err
@@ -156,7 +185,7 @@ func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string, env
 	defer done()
 	subject, _, _ := strings.Cut(message, "\n")
 	a := answer{subject: subject}
-	if a.said, a.code, err = c.runHook(ctx, hook, dir, file, env); err != nil {
+	if a.said, a.code, err = c.runHook(ctx, hook, dir, file); err != nil {
 		return a, err
 	}
 	if a.message, err = os.ReadFile(file); err != nil {
@@ -166,7 +195,7 @@ func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string, env
 }
 
 // runHook runs a hook as git would, on one file. said is the beginning of what it printed.
-func (c *Checkpoint) runHook(ctx context.Context, hook, dir, file string, env []string) (said string, code int, err error) {
+func (c *Checkpoint) runHook(ctx context.Context, hook, dir, file string) (said string, code int, err error) {
 	log, err := os.CreateTemp("", "ralph-hook-")
 	if err != nil {
 		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)
@@ -178,7 +207,7 @@ func (c *Checkpoint) runHook(ctx context.Context, hook, dir, file string, env []
 	limit := time.Duration(c.cfg.Gate.Timeout)
 	// Through sh, since git also runs a script that does not say what runs it.
 	command := run.Command{Args: []string{"sh", "-c", `exec "$0" "$@"`, hook, file}, Dir: dir, Stdout: log, Timeout: limit,
-		Env: run.Environment(c.environ, append(env, "GIT_EDITOR=:")...)}
+		Env: run.Environment(c.environ, "GIT_EDITOR=:")}
 	ended, err := command.Run(ctx)
 	if err != nil {
 		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)

@@ -2,10 +2,7 @@ package checkpoint
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +63,7 @@ func (c *Checkpoint) Infra(ctx context.Context, id, word string) error {
 		return err
 	}
 	if !passed {
-		return exit.Refuse("ralph-gate --req "+id+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
+		return exit.Refuse("ralph-gate --req "+shellWord(id)+" run", "%s: the gate does not pass the test infrastructure:\n%s", id, strings.TrimSpace(why))
 	}
 	return c.keepInfra(ctx, id, word, tree)
 }
@@ -266,7 +263,7 @@ func (c *Checkpoint) judgeInfra(ctx context.Context, id, tree string) (passed bo
 		return false, "", err
 	}
 	if v.ExitCode() == exit.Error {
-		return false, "", exit.Fail("ralph-gate --req "+id+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
+		return false, "", exit.Fail("ralph-gate --req "+shellWord(id)+" run", "%s: its test infrastructure cannot be judged:\n%s", id, strings.TrimSpace(v.Digest()))
 	}
 	return v.Passed(), v.Digest(), nil
 }
@@ -318,7 +315,7 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 	if whyNot != "" {
 		return c.giveUpInfra(ctx, id, fmt.Sprintf("%s, and no template can take its place: %s: %s", failed, git.Quote(place), whyNot))
 	}
-	if _, err := c.setAside(ctx, id, failed); err != nil {
+	if err := c.setAside(ctx, id, failed); err != nil {
 		return "", err
 	}
 	if inWay, err := c.writeNew(files); err != nil {
@@ -347,7 +344,7 @@ func (c *Checkpoint) fallback(ctx context.Context, id string) (string, error) {
 // writeNew writes files that must not be there; inWay is what is.
 func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) {
 	for _, f := range files {
-		if inWay, err = c.inWay(f.Path); inWay != "" || err != nil {
+		if inWay, err = c.workspace().InWay(f.Path); inWay != "" || err != nil {
 			return inWay, err
 		}
 	}
@@ -359,27 +356,8 @@ func (c *Checkpoint) writeNew(files []testinfra.File) (inWay string, err error) 
 	return "", nil
 }
 
-// inWay is what stands in the worktree where a new file is to be: the path, or what is no folder above it; "" is nothing.
-func (c *Checkpoint) inWay(path string) (string, error) {
-	for i, b := range path + "/" {
-		if b != '/' {
-			continue
-		}
-		info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(path[:i])))
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return "", nil
-		case err != nil:
-			return "", fmt.Errorf("look at the place of %q: %w", path, err)
-		case !info.IsDir() || i == len(path):
-			return path[:i], nil
-		}
-	}
-	return "", nil
-}
-
 func (c *Checkpoint) giveUpInfra(ctx context.Context, id, reason string) (string, error) {
-	if _, err := c.setAside(ctx, id, reason); err != nil {
+	if err := c.setAside(ctx, id, reason); err != nil {
 		return "", err
 	}
 	c.say("%s is blocked: %s", id, reason)

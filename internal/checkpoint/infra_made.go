@@ -140,7 +140,7 @@ func (c *Checkpoint) layMade(ctx context.Context, made string) (tree, why string
 		return "", "", err
 	}
 	for _, path := range git.Records(added) {
-		if inWay, err := c.inWay(path); inWay != "" || err != nil {
+		if inWay, err := c.workspace().InWay(path); inWay != "" || err != nil {
 			return "", git.Quote(inWay) + " is there and not in git", err
 		}
 	}

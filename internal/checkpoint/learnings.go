@@ -25,6 +25,16 @@ func (c *Checkpoint) rebuildLearnings(w *learn.Windows) {
 	}
 }
 
+// unlearn takes back what requirements taught whose commits are undone: learnings count when their requirement is done.
+func (c *Checkpoint) unlearn(p *Progress, undone []string) error {
+	past, _, err := learn.ReadHistory(c.repo.Sprint())
+	if err != nil {
+		return err
+	}
+	limits := learn.Limits{Window: c.cfg.Learn.Window, PromoteAt: c.cfg.Learn.PromoteAt}
+	return learn.AppendHistory(c.repo.Sprint(), p.Learnings.Undo(undone, past, limits, c.now()))
+}
+
 // The bounds of what a failed attempt's own learnings take of its digest.
 const (
 	mostReported = 5

@@ -117,14 +117,14 @@ var runTable = map[RunStatus]map[RunEvent]RunStatus{
 	Recovered:  {RunContinue: Running, RunComplete: Completed, RunExhaust: Partial, RunBlock: RunBlocked, RunDecide: Running, RunStop: Partial, RunRollback: RolledBack, RunRecover: Recovered},
 	Completed:  {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
 	Partial:    {RunBegin: Running, RunDecide: Running, RunRollback: RolledBack, RunRecover: Recovered},
-	RolledBack: {RunBegin: Running, RunRecover: Recovered},
+	RolledBack: {RunBegin: Running, RunRollback: RolledBack, RunRecover: Recovered},
 }
 
 // move applies an event to a requirement, or refuses it and names the legal ones.
 func (r *Requirement) move(e Event) error {
 	to, ok := requirementTable[r.Status][e]
 	if !ok || (e == AutoUnblock && len(r.BlockedBy) == 0) || (r.Status == Blocked && len(r.BlockedBy) > 0 && (e == DecideManual || e == DecideRetry)) {
-		return exit.Refuse(legal(r), "%s is %s: %q is not possible", r.ID, r.describe(), e)
+		return exit.Refuse(wayTo(r, e), "%s is %s: %q is not possible", r.ID, r.describe(), e)
 	}
 	r.Status = to
 	return nil
@@ -136,6 +136,26 @@ func (r *Requirement) describe() string {
 		return "blocked by " + r.BlockedBy[0]
 	}
 	return string(r.Status)
+}
+
+// wayTo is a hint for who asked for an event that is not possible: for a decision, how to get there; else the legal events.
+func wayTo(r *Requirement, e Event) string {
+	what, decided := strings.CutPrefix(string(e), "decide ")
+	id := operand(r.ID)
+	switch {
+	case !decided || len(r.BlockedBy) > 0:
+	case r.working():
+		return fmt.Sprintf("'ralph-checkpoint block %s' gives it up, then 'ralph-loop decide %s %s'", id, id, what)
+	case r.Status == Pending && e == DecideSkip:
+		return "give it 'status: skipped' in the specification and commit that: the next start leaves it out"
+	case r.Status == Pending && e == DecideManual:
+		return "give it 'status: done' in the specification and commit that with your work: the next start takes your word"
+	case r.Status == Pending:
+		return "nothing is to be retried: 'ralph-loop' takes it up in its turn"
+	case r.Status == Skipped:
+		return fmt.Sprintf("'ralph-loop decide %s retry' takes the skip back", id)
+	}
+	return legal(r)
 }
 
 func legal(r *Requirement) string {
@@ -166,11 +186,18 @@ func (p *Progress) move(e RunEvent) error {
 				names = append(names, string(known))
 			}
 		}
+		hint := "possible now: " + strings.Join(names, ", ")
+		switch {
+		case e == RunStop:
+			hint = "it has ended; 'ralph-loop' begins a new one"
+		case e == RunDecide:
+			hint = "'ralph-loop' begins a new one, which takes decisions"
+		}
 		what := string(p.Req.Status)
 		if what == "" {
 			what = "not begun"
 		}
-		return exit.Refuse("possible now: "+strings.Join(names, ", "), "the run is %s: %q is not possible", what, e)
+		return exit.Refuse(hint, "the run is %s: %q is not possible", what, e)
 	}
 	p.Req.Status = to
 	return nil

@@ -68,7 +68,7 @@ var legalRun = map[RunStatus]string{
 	Recovered:  "continue→running, complete→completed, exhaust→partial, block→blocked, decide→running, stop→partial, rollback→rolled_back, recover→recovered",
 	Completed:  "begin→running, decide→running, rollback→rolled_back, recover→recovered",
 	Partial:    "begin→running, decide→running, rollback→rolled_back, recover→recovered",
-	RolledBack: "begin→running, recover→recovered",
+	RolledBack: "begin→running, rollback→rolled_back, recover→recovered",
 }
 
 func TestRunMachineWalkedWhole(t *testing.T) {

@@ -22,6 +22,7 @@ type Progress struct {
 	Specification string          `yaml:"specification"`          // relative to the worktree's top
 	Branch        string          `yaml:"branch"`                 // full name of the run's branch; empty: a detached HEAD
 	BaseCommit    string          `yaml:"base_commit"`            // HEAD as the run began
+	Gated         string          `yaml:"gated,omitempty"`        // HEAD as the run was last begun or continued: the gate passed it
 	Baseline      string          `yaml:"baseline"`               // what the current requirement's diff is measured against
 	Iteration     int             `yaml:"iteration"`              // requirements taken up in this run
 	MaxIterations int             `yaml:"max_iterations"`         //
@@ -60,6 +61,7 @@ type Cost struct {
 	Cumulative int  `yaml:"cumulative_tokens"` // by the run
 	Threshold  int  `yaml:"threshold"`         // 0: none
 	Estimated  bool `yaml:"estimated"`         // some agent did not say what it used
+	Guessed    int  `yaml:"guessed,omitempty"` // of the cumulative ones: estimated
 }
 
 // Requirement is what the checkpoint knows of one requirement.
@@ -71,9 +73,12 @@ type Requirement struct {
 	SpecHash  string    `yaml:"spec_hash"`            // of the text that it was taken up with
 	Commit    string    `yaml:"commit,omitempty"`     // where it was done
 	BlockedBy []string  `yaml:"blocked_by,omitempty"` // nearest first; empty where it is blocked by its own failure
-	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked, skipped or done without a commit
+	Reason    string    `yaml:"reason,omitempty"`     // why it is blocked or skipped, or how it was done where no attempt did it
+	Kept      string    `yaml:"kept,omitempty"`       // the ref with what was left of it as it was given up
 	Digests   []string  `yaml:"digests,omitempty"`    // digest files of its failed attempts, below the state folder
 	Tokens    int       `yaml:"tokens,omitempty"`     // used by its attempts
+	Guessed   int       `yaml:"guessed,omitempty"`    // of those: estimated
+	Retried   int       `yaml:"retried,omitempty"`    // of those: used before the user's last retry, which counts from there
 	Seconds   float64   `yaml:"seconds,omitempty"`    // spent by its agents
 	Gate      string    `yaml:"gate,omitempty"`       // figures of the last verdict on its work
 	Infra     InfraWork `yaml:"infra,omitempty"`      // its test infrastructure
@@ -141,10 +146,11 @@ type MadeInfra struct {
 
 // Rollback says where a rollback that was begun leads, so that a crash cannot leave the branch moved and the state not.
 type Rollback struct {
-	Req    string   `yaml:"req"`    // whose decision it was
-	Head   string   `yaml:"head"`   // where the branch was
-	Target string   `yaml:"target"` // where it goes
-	Undone []string `yaml:"undone"` // requirements whose commits lie between
+	Req    string   `yaml:"req"`          // whose decision it was
+	Head   string   `yaml:"head"`         // where the branch was
+	Target string   `yaml:"target"`       // where it goes
+	To     string   `yaml:"to,omitempty"` // how the user named that
+	Undone []string `yaml:"undone"`       // requirements whose commits lie between
 }
 
 // AttemptOutcome is how the last dispatch ended; the gate alone says whether its work is good.

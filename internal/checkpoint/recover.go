@@ -29,8 +29,7 @@ func (c *Checkpoint) recoverFromTrailers(ctx context.Context, accept []string) (
 	}
 	var doubtful []string
 	for _, id := range p.Order {
-		req := c.graph.Spec().Lookup(id)
-		r := &Requirement{ID: id, Status: Pending, SpecHash: req.Hash(), Since: c.stamp()}
+		r := c.fresh(id)
 		if cl, ok := claims[oneLine(id)]; ok {
 			switch {
 			case cl.doubt == "" && cl.hash == r.SpecHash, slices.Contains(accept, id):
@@ -47,11 +46,67 @@ func (c *Checkpoint) recoverFromTrailers(ctx context.Context, accept []string) (
 	return p, doubtful, nil
 }
 
-type claim struct{ commit, hash, gate, doubt string }
+// refuseUnrecorded refuses to begin without a state where commits of this branch prove requirements done, as in a fresh
+// clone: an agent would be paid for finding nothing to do.
+func (c *Checkpoint) refuseUnrecorded(ctx context.Context) error {
+	proved, doubtful, err := c.unrecorded(ctx)
+	if err != nil {
+		return err
+	}
+	if proved > 0 {
+		return exit.Refuse("'ralph-checkpoint recover' takes them as done; what is to be done anew is taken back first, by 'git revert'",
+			"%s", unrecordedWords(proved, len(c.graph.Order())))
+	}
+	if doubtful > 0 {
+		c.say("warning: this branch has commits of %d of these requirements that prove nothing any more, rebased or squashed: they are begun anew; 'ralph-checkpoint recover' lists them", doubtful)
+	}
+	return nil
+}
+
+func unrecordedWords(proved, total int) string {
+	return fmt.Sprintf("there is no run here, and the commits of this branch prove %d of %d requirements done", proved, total)
+}
+
+// unrecorded is how many requirements the commits of this branch prove done, and of how many more they claim it of the same
+// text and do not prove it. What was reverted is not claimed.
+func (c *Checkpoint) unrecorded(ctx context.Context) (proved, doubtful int, err error) {
+	head, err := c.repo.Head(ctx)
+	if err != nil || head == "" {
+		return 0, 0, err
+	}
+	claims, err := c.claims(ctx, head)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, id := range c.graph.Order() {
+		cl, ok := claims[oneLine(id)]
+		switch {
+		case !ok || cl.reverted || c.fresh(id).Status != Pending || cl.hash != c.graph.Spec().Lookup(id).Hash():
+		case cl.doubt == "":
+			proved++
+		default:
+			doubtful++
+		}
+	}
+	return proved, doubtful, nil
+}
+
+// NoRun is the answer where there is no run, with what the commits say of an earlier one.
+func (c *Checkpoint) NoRun(ctx context.Context) error {
+	if proved, _, err := c.unrecorded(ctx); err == nil && proved > 0 {
+		return exit.Refuse("'ralph-checkpoint recover' takes them as done", "%s", unrecordedWords(proved, len(c.graph.Order())))
+	}
+	return errNoRun()
+}
+
+type claim struct {
+	commit, hash, gate, doubt string
+	reverted                  bool
+}
 
 // claims are what the trailers of head's history say, the newest of an id first; a revert of it casts doubt.
 func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim, error) {
-	out, err := c.repo.Output(ctx, "log", "-z", "--format=%H%x01%T%x01%B", head)
+	out, err := c.repo.Output(ctx, "log", "-z", "--format=%H%x01%T%x01%B", "--fixed-strings", "--grep="+TrailerReq+": ", "--grep=This reverts commit ", head, "--")
 	if err != nil {
 		return nil, err
 	}
@@ -64,9 +119,9 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 		for _, word := range strings.Fields(between(f[2], "This reverts commit ", "\n")) {
 			reverted[strings.TrimSuffix(word, ".")] = true
 		}
-		for _, id := range squashed(f[2]) {
+		for id, hash := range squashed(f[2]) {
 			if _, known := claims[id]; !known {
-				claims[id] = claim{commit: f[0], doubt: fmt.Sprintf("its commit was squashed into %.12s with others", f[0])}
+				claims[id] = claim{commit: f[0], hash: hash, doubt: fmt.Sprintf("its commit was squashed into %.12s with others", f[0])}
 			}
 		}
 		t := trailersOf(f[2])
@@ -77,7 +132,7 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 		cl := claim{commit: f[0], hash: t[TrailerHash], gate: t[TrailerGate]}
 		switch {
 		case reverted[f[0]]:
-			cl.doubt = fmt.Sprintf("its commit %.12s was reverted", f[0])
+			cl.reverted, cl.doubt = true, fmt.Sprintf("its commit %.12s was reverted", f[0])
 		case t[TrailerTree] != f[1]:
 			cl.doubt = fmt.Sprintf("commit %.12s has another tree than its trailer says: it was rebased, squashed or forged", f[0])
 		}
@@ -86,17 +141,20 @@ func (c *Checkpoint) claims(ctx context.Context, head string) (map[string]claim,
 	return claims, nil
 }
 
-// squashed are the ids whose trailers stand in a message, and not as its trailers: a squash writes the messages of the
-// commits that it joins one below the other.
-func squashed(body string) (ids []string) {
+// squashed are the ids, with the hashes of their texts, whose trailers stand in a message, and not as its trailers: a
+// squash writes the messages of the commits that it joins one below the other.
+func squashed(body string) map[string]string {
 	body = strings.TrimRight(body, "\n")
-	end := max(0, strings.LastIndex(body, "\n\n"))
-	for line := range strings.Lines(body[:end]) {
-		if id, ok := strings.CutPrefix(strings.TrimSpace(line), TrailerReq+": "); ok {
-			ids = append(ids, id)
+	hashes, id := map[string]string{}, ""
+	for line := range strings.Lines(body[:max(0, strings.LastIndex(body, "\n\n"))]) {
+		line = strings.TrimSpace(line)
+		if next, ok := strings.CutPrefix(line, TrailerReq+": "); ok {
+			id, hashes[next] = next, ""
+		} else if hash, ok := strings.CutPrefix(line, TrailerHash+": "); ok && id != "" {
+			hashes[id] = hash
 		}
 	}
-	return ids
+	return hashes
 }
 
 func between(text, from, to string) string {

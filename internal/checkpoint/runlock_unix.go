@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"syscall"
+	"time"
 
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
@@ -36,6 +37,10 @@ func (c *Checkpoint) HoldRun(begin bool) (release func(), err error) {
 		return nil, exit.Fail("start again: what is paid is not lost", "%s was removed while this loop worked, and another one may have begun", workspace.RunLockPath(c.repo))
 	}
 	err = syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
+	for look := 0; look < 5 && errors.Is(err, syscall.EWOULDBLOCK); look++ {
+		time.Sleep(10 * time.Millisecond) // somebody may only have looked: atWork
+		err = syscall.Flock(fd, syscall.LOCK_EX|syscall.LOCK_NB)
+	}
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		text := signedBy(int(f.Fd()))
 		release()
@@ -52,6 +57,24 @@ func (c *Checkpoint) HoldRun(begin bool) (release func(), err error) {
 		c.signRunLock(f, holder)
 	}
 	return release, nil
+}
+
+// lockTells says that the lock is held as long as a loop is at work.
+const lockTells = true
+
+// atWork reports whether a loop, or a program that changes the state, works in this worktree, other than the driver that
+// started this program.
+func (c *Checkpoint) atWork() bool {
+	f, err := os.Open(workspace.RunLockPath(c.repo))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	fd := int(f.Fd())
+	if sameFile(LockDescriptor, fd) {
+		return false
+	}
+	return errors.Is(syscall.Flock(fd, syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK)
 }
 
 func (c *Checkpoint) openRunLock() (*os.File, error) {

@@ -41,6 +41,9 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		}
 		p.Learnings = *w
 		c.rebuildLearnings(&p.Learnings)
+		if err := c.refuseUnrecorded(ctx); err != nil {
+			return nil, err
+		}
 		if c.p != nil {
 			p.Events = c.p.Events // of the sprint before, still to be told
 		}
@@ -96,8 +99,8 @@ func (c *Checkpoint) archive(old *Progress) error {
 	if err != nil {
 		return err
 	}
-	name := "progress-" + old.Run + ".log"
-	if err := atomicfile.Write(filepath.Join(c.repo.Sprint(), name), data); err != nil {
+	path := filepath.Join(c.repo.Sprint(), "progress-"+old.Run+".log")
+	if err := atomicfile.Write(path, data); err != nil {
 		return err
 	}
 	for _, path := range []string{c.store.path(), c.store.copy()} {
@@ -106,7 +109,7 @@ func (c *Checkpoint) archive(old *Progress) error {
 		}
 		failpoint.Step("archive the old state")
 	}
-	c.say("the specification is a new one: the old state is kept as %s", name)
+	c.say("the specification is a new one: the old state is kept as %s", path)
 	return nil
 }
 
@@ -123,14 +126,7 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 			r = old.Find(id)
 		}
 		if r == nil {
-			r = &Requirement{ID: id, Status: Pending, SpecHash: hash, Since: c.stamp()}
-			switch req.Status {
-			case spec.Done:
-				r.Status, r.Reason = Done, "done by the user's word in "+c.specRel
-			case spec.Skipped:
-				r.Status, r.Reason = Skipped, "skipped by the user's word in "+c.specRel
-			}
-			list = append(list, r)
+			list = append(list, c.fresh(id))
 			continue
 		}
 		copied := *r
@@ -144,7 +140,7 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 				if err := c.set(r, Reopen); err != nil {
 					return nil, err
 				}
-				r.Commit, r.Attempts, r.Digests, r.SpecHash, r.Steps, r.Gate = "", 0, nil, hash, Steps{}, ""
+				r.Commit, r.Attempts, r.Digests, r.SpecHash, r.Steps, r.Gate, r.Reason = "", 0, nil, hash, Steps{}, "", ""
 			case o.KeepChanged:
 				r.SpecHash = hash
 			default:
@@ -153,10 +149,27 @@ func (c *Checkpoint) reconcile(old *Progress, o BeginOptions, continued bool) ([
 		} else if r.SpecHash != hash {
 			r.SpecHash = hash
 		}
+		// The user's word in the specification counts at any start.
+		if word := c.fresh(id); word.Status != Pending && (r.Status == Pending || r.Status == Blocked) {
+			r.Status, r.Reason, r.BlockedBy, r.Number, r.Since = word.Status, word.Reason, nil, 0, word.Since
+		}
 		list = append(list, r)
 	}
 	if len(changed) > 0 {
-		return nil, exit.Refuse("--redo-changed does them again, --keep-changed leaves them done", "the text of done requirements changed: %s", strings.Join(changed, ", "))
+		return nil, exit.Refuse("'ralph-loop --redo-changed' does them again, 'ralph-loop --keep-changed' leaves them done", "the text of done requirements changed: %s", strings.Join(changed, ", "))
 	}
 	return list, nil
+}
+
+// fresh is a requirement of which nothing is recorded: done or skipped by the user's word alone.
+func (c *Checkpoint) fresh(id string) *Requirement {
+	req := c.graph.Spec().Lookup(id)
+	r := &Requirement{ID: id, Status: Pending, SpecHash: req.Hash(), Since: c.stamp()}
+	switch req.Status {
+	case spec.Done:
+		r.Status, r.Reason = Done, "done by the user's word in "+c.specRel
+	case spec.Skipped:
+		r.Status, r.Reason = Skipped, "skipped by the user's word in "+c.specRel
+	}
+	return r
 }

@@ -12,6 +12,8 @@ import (
 	"unicode"
 
 	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/config"
+	"ralph-loop/internal/excerpt"
 	"ralph-loop/internal/git"
 )
 
@@ -157,16 +159,12 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		case r.Reason != "":
 			note = oneLine(r.Reason)
 		}
-		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), orDash(r.Tokens), orText(short(r.Commit)), clip(note, 120)})
+		rows = append(rows, []string{oneLine(r.ID), mark + " " + string(r.Status), orDash(r.Attempts), seconds(r.Seconds), tokensOf(r), orText(short(r.Commit)), excerpt.Line(note, 120)})
 	}
 	if err := writeColumns(w, rows); err != nil {
 		return err
 	}
 	n := p.Counts()
-	estimated := ""
-	if p.Cost.Estimated {
-		estimated = " (partly estimated)"
-	}
 	if skips := c.skips(); skips > 0 {
 		fmt.Fprintf(w, "\nThe gate was switched off %s (RALPH_SKIP=1): %s\n", times(skips), filepath.Join(c.repo.StateDir(), "skips.log"))
 	}
@@ -178,7 +176,7 @@ func (c *Checkpoint) WriteTable(w io.Writer) error {
 		fmt.Fprintf(w, "\nThe agent %s until %s: %s\n", what, c.clock(l.Until), l.Said)
 	}
 	_, err := fmt.Fprintf(w, "\n%d of %d done, %d pending, %d blocked, %d skipped; iteration %d of %d; %d tokens%s; the run is %s\n",
-		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, estimated, runWord(p.Req.Status))
+		n.Done, n.Total, n.Pending, n.Blocked, n.Skipped, p.Iteration, p.MaxIterations, p.Cost.Cumulative, p.Cost.Mark(), runWord(p.Req.Status))
 	return err
 }
 
@@ -191,7 +189,11 @@ func (c *Checkpoint) clock(t time.Time) string {
 func (c *Checkpoint) WriteNow(w io.Writer) (going bool, err error) {
 	p := c.p
 	going = p.Req.Status == Running || p.Req.Status == Recovered
-	if id := p.Working(); going && id != "" {
+	switch id := p.Working(); {
+	case !going:
+	case lockTells && !c.atWork():
+		_, err = fmt.Fprintln(w, "no loop is at work here: 'ralph-loop' goes on")
+	case id != "":
 		r := p.Find(id)
 		_, err = fmt.Fprintf(w, "%s, attempt %d, since %s\n", oneLine(id), r.Attempts+1, c.now().Sub(cmp.Or(r.Steps.Isolate, r.Since)).Round(time.Second))
 	}
@@ -247,6 +249,33 @@ func orDash(n int) string {
 	return fmt.Sprint(n)
 }
 
+// tokensOf is what a requirement used, with the mark of what is not exact.
+func tokensOf(r *Requirement) string {
+	if r.Guessed > 0 {
+		return "~" + fmt.Sprint(r.Tokens)
+	}
+	return orDash(r.Tokens)
+}
+
+// estimated says how much of a figure is an estimate.
+func estimated(tokens, guessed int) string {
+	switch {
+	case guessed == 0:
+		return ""
+	case guessed < tokens:
+		return " (partly estimated)"
+	}
+	return " (estimated)"
+}
+
+// Mark says how much of what the run used is an estimate.
+func (c Cost) Mark() string {
+	if c.Estimated && c.Guessed == 0 {
+		return " (partly estimated)" // how much was not recorded
+	}
+	return estimated(c.Cumulative, c.Guessed)
+}
+
 func orText(s string) string {
 	if s == "" {
 		return "-"
@@ -272,16 +301,46 @@ func runWord(s RunStatus) string {
 	return string(s)
 }
 
-// WriteDecisions prints, where a run waits for its user, what can be decided about each requirement that is blocked by
-// its own failure, as commands to copy. loop is how the user calls the driver.
-func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
+// WriteWayOn prints how a run goes on that is not at work: what can be decided about each requirement that is blocked by its
+// own failure, as commands to copy; else why it stopped and the next step. loop is how the user calls the driver.
+func (c *Checkpoint) WriteWayOn(w io.Writer, loop string) error {
+	var b strings.Builder
+	decisions, err := c.decisions(loop)
+	if err != nil {
+		return err
+	}
+	b.WriteString(decisions)
+	loop = shellWord(loop)
+	n, open := c.p.Counts(), c.p.open()
+	left := n.Total - n.Done - n.Skipped
+	switch over := c.overBudget(c.p); {
+	case left == 0 || c.atWork():
+	case open && over != nil:
+		fmt.Fprintf(&b, "\n%s\nRaise it in %s (0 is no limit), commit that, and start the loop again: %s\n", sentence(over.Error()), config.File, loop)
+	case c.p.Req.Status == Partial && c.p.Iteration >= c.p.MaxIterations:
+		fmt.Fprintf(&b, "\nThe max_iterations of this run, %d, are used; left to do: %d\nStart the loop again, which is a new run: %s\n", c.p.MaxIterations, left, loop)
+	case open && c.p.AtOnce >= mostOnce:
+		fmt.Fprintf(&b, "\nThe agent failed at once, %d times in a row\nMend it, then start the loop again: %s\n", c.p.AtOnce, loop)
+	case decisions == "":
+		fmt.Fprintf(&b, "\nNext, start the loop again: %s\n", loop)
+	}
+	_, err = io.WriteString(w, b.String())
+	return err
+}
+
+// decisions are the commands for what is blocked by its own failure.
+func (c *Checkpoint) decisions(loop string) (string, error) {
+	var b strings.Builder
 	possible := func(e RunEvent) bool {
 		probe := *c.p
 		return probe.move(e) == nil
 	}
 	when := "Decide, then start the loop again"
-	if !possible(RunDecide) {
+	switch {
+	case !possible(RunDecide):
 		when = "Start the loop again, then decide"
+	case !c.p.open():
+		when = "To go on, decide, then start the loop again"
 	}
 	for _, r := range c.p.Requirements {
 		if r.Status != Blocked || len(r.BlockedBy) > 0 {
@@ -297,27 +356,47 @@ func (c *Checkpoint) WriteDecisions(w io.Writer, loop string) error {
 		if len(behind) > 0 {
 			waiting = "; waiting behind it: " + oneLine(strings.Join(behind, ", "))
 		}
-		id, decide := shellWord(r.ID), shellWord(loop)+" decide "+shellWord(r.ID)
-		if _, err := fmt.Fprintf(w, "\n%s is blocked: %s%s\n%s:\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting, when); err != nil {
-			return err
+		id, decide := operand(r.ID), shellWord(loop)+" decide "+operand(r.ID)
+		fmt.Fprintf(&b, "\n%s is blocked: %s%s\n", oneLine(r.ID), strings.TrimRight(oneLine(r.Reason), "."), waiting)
+		b.WriteString(keptWork(r))
+		if c.overReqThreshold(r) {
+			fmt.Fprintf(&b, "Split it, or raise cost.req_threshold in %s (0 is no limit)\n", config.File)
 		}
-		if err := writeColumns(w, [][]string{
+		fmt.Fprintf(&b, "%s:\n", when)
+		rows := [][]string{
 			{"  ralph-checkpoint failures " + id, "read what each attempt failed on"},
 			{"  " + decide + " retry", "try again from the start, told of the old failures"},
 			{"  " + decide + " manual", "take your own fix, uncommitted or committed, through the gate"},
 			{"  " + decide + " skip", "leave it out; what waits behind it goes on"},
-			{"  " + decide + " stop", "end the run here"},
-			{"  " + decide + " rollback", "go back to the last commit that passed, and end the run"},
-		}); err != nil {
-			return err
+		}
+		if possible(RunStop) || !possible(RunDecide) {
+			rows = append(rows, []string{"  " + decide + " stop", "end the run here"})
+		}
+		rows = append(rows, []string{"  " + decide + " rollback", "go back to the last commit that passed, and end the run"})
+		if err := writeColumns(&b, rows); err != nil {
+			return "", err
 		}
 	}
-	return nil
+	return b.String(), nil
+}
+
+// sentence is a message as a report has it.
+func sentence(message string) string {
+	return strings.ToUpper(message[:1]) + message[1:]
+}
+
+// operand is a requirement's id as a shell's user gives it to a program of ours: one that begins like an option stands
+// behind "--".
+func operand(id string) string {
+	if strings.HasPrefix(id, "-") {
+		return "-- " + shellWord(id)
+	}
+	return shellWord(id)
 }
 
 // shellWord quotes a word for a shell where that is needed.
 func shellWord(s string) string {
-	plain := s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool {
+	plain := s != "" && strings.IndexFunc(s, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@", r))
 	}) < 0
 	if plain {

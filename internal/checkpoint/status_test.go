@@ -138,10 +138,35 @@ func TestTableAndDecisions(t *testing.T) {
 	if err := c.WriteTable(&out); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.WriteDecisions(&out, "/my tools/ralph-loop"); err != nil {
+	if err := c.WriteWayOn(&out, "/my tools/ralph-loop"); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "report_text", out.Bytes())
+}
+
+// A line of the table and of a summary stays one, however long the text in it is.
+func TestLongTextsStayOnTheirLine(t *testing.T) {
+	long := strings.Repeat("so two lists of tags are equal ", 20)
+	lines := func(change func(*Progress)) (table, summary int) {
+		c := inState(t, change)
+		var out bytes.Buffer
+		if err := c.WriteTable(&out); err != nil {
+			t.Fatal(err)
+		}
+		table = strings.Count(out.String(), "\n")
+		out.Reset()
+		if err := c.WriteSummary(&out, "REQ-001"); err != nil {
+			t.Fatal(err)
+		}
+		return table, strings.Count(out.String(), "\n")
+	}
+	shortTable, shortSummary := lines(nil)
+	longTable, longSummary := lines(func(p *Progress) {
+		p.Find("REQ-005").Reason, p.Learnings.Permanent[0].Pattern = long, long
+	})
+	if longTable != shortTable || longSummary != shortSummary {
+		t.Errorf("the table has %d lines in the place of %d, the summary %d in the place of %d", longTable, shortTable, longSummary, shortSummary)
+	}
 }
 
 // Every status has its summary; a box is ticked only for what was seen.
@@ -159,6 +184,16 @@ func TestSummaries(t *testing.T) {
 			r := p.Find("REQ-005")
 			r.Status, r.Attempts, r.Reason, r.Digests = Retry, 1, "", []string{"digests/REQ-005-1.txt"}
 			r.Gate = "L1 pass; L1b fail 0/5; L2 fail; L3 8123/9410"
+		}},
+		{"held_back", "REQ-005", func(p *Progress) {
+			r := p.Find("REQ-005")
+			r.Status, r.Attempts, r.Reason, r.Digests = Retry, 1, "", []string{"digests/other.txt"}
+			r.Gate = "L1 pass; L1b 5/9; L2 9 passed; L3 8123/9410"
+		}},
+		{"not_committed", "REQ-005", func(p *Progress) {
+			r := p.Find("REQ-005")
+			r.Attempts, r.Digests = 3, []string{"digests/hook.txt"}
+			r.Gate, r.Steps.Learnings = "L1 pass; L1b 5/9; L2 9 passed; L3 8123/9410", r.Steps.Load
 		}},
 		{"documentation", "REQ-001", func(p *Progress) {
 			p.Find("REQ-001").Gate = "L1 not-applicable; L1b not-applicable; L2 not-applicable; L3 not-applicable"
@@ -190,16 +225,23 @@ func TestSummaries(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
 			c := inState(t, tt.change)
-			if err := c.writeDigest("digests/REQ-005-1.txt", []byte("The gate refused this tree: L2: 1 of 9 failed; also L1b fail\n\nL2 fail: 1 of 9 failed\nL2 fail: a test's own words\n\nL1b fail: 0 of 5 added lines are tests\n"), ""); err != nil {
-				t.Fatal(err)
+			for name, text := range map[string]string{
+				"REQ-005-1": "The gate refused this tree: L2: 1 of 9 failed; also L1b fail\n\nL2 fail: 1 of 9 failed\nL2 fail: a test's own words\n\nL1b fail: 0 of 5 added lines are tests\n",
+				"other": "The gate refused this tree: integrity: 2 tests are gone; also scope fail\n\nintegrity fail: 2 tests are gone\n- a_test.go: gone\n\n" +
+					"mocks fail: 1 mock of a module of its own\n\nscope fail: 3 lines of REQ-001 are changed\n",
+				"hook": "REQ-005: git did not commit: exit status 1\ntrailing space\n",
+			} {
+				if err := c.writeDigest("digests/"+name+".txt", []byte(text), ""); err != nil {
+					t.Fatal(err)
+				}
 			}
 			if err := c.WriteSummary(&out, tt.id); err != nil {
 				t.Fatal(err)
 			}
 			golden(t, "summary_"+tt.name, out.Bytes())
 			lines := strings.FieldsFunc(out.String(), func(r rune) bool { return r == '\n' })
-			if len(lines) > 25 {
-				t.Errorf("%d lines, at most 25 are wanted", len(lines))
+			if len(lines) > 25+strings.Count(out.String(), ": 2 tests")+strings.Count(out.String(), ": 3 lines")+strings.Count(out.String(), "The attempt") {
+				t.Errorf("%d lines, at most 25 are wanted, and one for each other layer", len(lines))
 			}
 			// A requirement that is done leaves nothing open.
 			if c.p.Find(tt.id).Status == Done && strings.Contains(out.String(), "[ ]") {
@@ -331,7 +373,7 @@ func TestColumns(t *testing.T) {
 }
 
 func TestShellWord(t *testing.T) {
-	for word, want := range map[string]string{"REQ-001": "REQ-001", "": "''", "-x": "'-x'", "a b": "'a b'", "it's": `'it'\''s'`, "需求": "'需求'", "$(x)": "'$(x)'", "scripts/ralph-loop": "scripts/ralph-loop"} {
+	for word, want := range map[string]string{"REQ-001": "REQ-001", "": "''", "-x": "-x", "a b": "'a b'", "it's": `'it'\''s'`, "需求": "'需求'", "$(x)": "'$(x)'", "scripts/ralph-loop": "scripts/ralph-loop"} {
 		if got := shellWord(word); got != want {
 			t.Errorf("%q: %s, want %s", word, got, want)
 		}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/agentsmd"
+	"ralph-loop/internal/excerpt"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/workspace"
 )
@@ -30,7 +31,8 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 	if r.Status == Blocked || r.Status == Skipped {
 		s.later = "none"
 	}
-	s.failed = s.refusals()
+	s.digest = s.lastDigest()
+	s.failed = refusals(s.digest)
 	fmt.Fprintf(&s.b, "## %s: %s - Execution Summary\n\n**Status**: %s\n", oneLine(id), oneLine(req.Title), s.headline())
 	asked := seenIf(!r.Steps.Isolate.IsZero())
 	s.group("Context Isolation",
@@ -39,8 +41,9 @@ func (c *Checkpoint) WriteSummary(w io.Writer, id string) error {
 		box{asked, fmt.Sprintf("Contextual learnings: %d (at most %d)", len(c.p.Learnings.Contextual), c.cfg.Learn.Window)},
 		s.infra())
 	s.group("TDD Compliance", s.layer("L1b", "Test-first ratio"), s.mocks(), s.testFiles())
-	s.group("Verification Layers",
-		s.layer("L1", "L1 typecheck and lint"), s.layer("L1b", "L1b test-first"), s.layer("L2", "L2 full regression"), s.layer("L3", "L3 coverage"))
+	s.group("Verification Layers", append([]box{
+		s.layer("L1", "L1 typecheck and lint"), s.layer("L1b", "L1b test-first"), s.layer("L2", "L2 full regression"), s.layer("L3", "L3 coverage")},
+		s.others()...)...)
 	permanent, contextual := s.learned()
 	s.group("Learnings Persisted", s.kept("Permanent", permanent), s.kept("Contextual", contextual), s.told())
 	s.group("State Updated",
@@ -56,7 +59,8 @@ type summary struct {
 	c      *Checkpoint
 	r      *Requirement
 	gate   map[string]string // the last verdict's figures, by layer
-	failed map[string]string // why a layer refused the last attempt
+	digest string            // what the last attempt failed on
+	failed map[string]string // why a layer refused it
 	later  string            // what is said of what only a requirement that passes has
 	b      strings.Builder
 }
@@ -113,6 +117,20 @@ func (s *summary) layer(name, text string) box {
 	return box{seenIf(!refused), text + ": " + figure}
 }
 
+// others are the boxes of what else held the last attempt back.
+func (s *summary) others() (boxes []box) {
+	for _, name := range gate.ByUse {
+		why, shown := s.failed[name], slices.Contains([]string{"L1", "L1b", "L2", "L3", "mocks"}, name)
+		if why != "" && !shown {
+			boxes = append(boxes, box{open, name + ": " + why})
+		}
+	}
+	if len(s.failed) == 0 && s.digest != "" {
+		boxes = append(boxes, box{open, "The attempt: " + oneLine(firstLine([]byte(s.digest)))})
+	}
+	return boxes
+}
+
 func (s *summary) mocks() box {
 	const text = "Mocks within bounds or justified"
 	switch {
@@ -145,7 +163,7 @@ func (s *summary) testFiles() box {
 
 // kept is the box of the learnings of one kind that were persisted.
 func (s *summary) kept(kind string, texts []string) box {
-	if s.r.Steps.Learnings.IsZero() {
+	if s.r.Steps.Learnings.IsZero() || s.r.Status == Blocked && len(texts) == 0 {
 		return box{open, kind + ": " + s.later}
 	}
 	return box{seen, fmt.Sprintf("%s: %d%s", kind, len(texts), first(texts))}
@@ -166,6 +184,9 @@ func (s *summary) section() box {
 func (s *summary) headline() string {
 	switch r := s.r; r.Status {
 	case Done:
+		if r.Reason != "" {
+			return "✅ PASS (" + oneLine(r.Reason) + ")"
+		}
 		return "✅ PASS"
 	case Skipped:
 		return "⏭ SKIPPED (" + oneLine(r.Reason) + ")"
@@ -193,19 +214,24 @@ func gateFigures(trailer string) map[string]string {
 	return figures
 }
 
-// refusals are the layers that refused the last attempt, with their figures, as its digest names them.
-func (s *summary) refusals() map[string]string {
-	if s.r.Status != Retry && s.r.Status != Blocked || len(s.r.Digests) == 0 {
-		return nil
+// lastDigest is what the last failed attempt is told to have failed on, since the user's last retry.
+func (s *summary) lastDigest() string {
+	if s.r.Status != Retry && s.r.Status != Blocked || s.r.Attempts == 0 || len(s.r.Digests) == 0 {
+		return ""
 	}
 	name := s.r.Digests[len(s.r.Digests)-1]
 	data, err := os.ReadFile(filepath.Join(s.c.repo.Sprint(), filepath.FromSlash(name)))
 	if err != nil {
-		return nil
+		return ""
 	}
+	return string(data)
+}
+
+// refusals are the layers that a digest names, with their figures.
+func refusals(digest string) map[string]string {
 	failed := map[string]string{}
-	for line := range strings.Lines(string(data)) {
-		for _, layer := range []string{"L1", "L1b", "L2", "L3", "mocks"} {
+	for line := range strings.Lines(digest) {
+		for _, layer := range gate.ByUse {
 			for _, result := range []string{"fail", "error"} {
 				if why, ok := strings.CutPrefix(line, layer+" "+result+": "); ok && failed[layer] == "" {
 					failed[layer] = oneLine(why)
@@ -249,7 +275,7 @@ func first(texts []string) string {
 	if len(texts) == 0 {
 		return ""
 	}
-	return " (" + clip(oneLine(texts[0]), 100) + ")"
+	return " (" + excerpt.Line(texts[0], 100) + ")"
 }
 
 func (s *summary) inAgentsFile() bool {

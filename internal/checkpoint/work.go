@@ -41,7 +41,7 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 			return exit.Refuse("finish it first, or start the loop again", "%s is in work", busy.ID)
 		}
 		if r.Status == Pending && !slices.Contains(c.graph.Ready(p.States()), id) {
-			return exit.Refuse(fmt.Sprintf("'ralph-order why %s' says what it waits for", id), "%s is not ready: a requirement that it depends on is not done", id)
+			return exit.Refuse(fmt.Sprintf("'ralph-order why %s' says what it waits for", operand(id)), "%s is not ready: a requirement that it depends on is not done", id)
 		}
 		if err := c.set(r, Start); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (c *Checkpoint) Start(ctx context.Context, id string) (attempt int, err err
 		}
 		p.Iteration++
 		p.Baseline, p.Req.Current, p.LastAttempt, p.LeftTree, p.Left = head, id, nil, "", ""
-		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, ""
+		r.Number, r.SpecHash, r.Steps, r.Infra, r.Gate, r.Kept = p.Iteration, req.Hash(), Steps{Load: c.stamp()}, InfraWork{}, "", ""
 		p.Cost.ReqNumber, p.Cost.Tokens = r.Number, r.Tokens
 		p.Req.Status = Running
 		if testinfra.Ask(c.cfg.TestInfra, c.repo.Top) == "" && p.MessageHook == "" {
@@ -116,7 +116,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	event, reason := FailAgain, ""
 	switch {
 	case timedOut && r.Timeouts+1 >= c.cfg.Agent.MaxTimeouts:
-		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it", times(r.Timeouts+1))
+		event, reason = FailLast, fmt.Sprintf("timed out %s: too large, split it, or raise %s", times(r.Timeouts+1), c.timeLimits())
 	case number >= c.cfg.Agent.Attempts:
 		event, reason = FailLast, fmt.Sprintf("failed %s, last: %s", times(number), strings.TrimPrefix(firstLine(digest), gate.DigestOpening))
 	}
@@ -124,7 +124,7 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 		return "", err
 	}
 	if event == FailLast {
-		if reason, err = c.setAside(ctx, id, reason); err != nil {
+		if err := c.setAside(ctx, id, reason); err != nil {
 			return "", err
 		}
 	}
@@ -161,8 +161,16 @@ func (c *Checkpoint) Fail(ctx context.Context, id string, digest []byte, v *gate
 	return status, err
 }
 
+// timeLimits names the settings that an attempt's time ran out by.
+func (c *Checkpoint) timeLimits() string {
+	if c.cfg.Agent.IdleTimeout > 0 {
+		return "agent.timeout or agent.idle_timeout"
+	}
+	return "agent.timeout"
+}
+
 func noAttempt(r *Requirement) error {
-	return exit.Refuse("ralph-checkpoint attempt "+r.ID+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
+	return exit.Refuse("ralph-checkpoint attempt "+operand(r.ID)+" -- COMMAND", "%s: attempt %d was not made, or was interrupted", r.ID, r.Attempts+1)
 }
 
 // attempted is the requirement in work, with the infrastructure behind it and no attempt put aside.
@@ -178,21 +186,22 @@ func (c *Checkpoint) attempted(id string) (*Requirement, error) {
 		return nil, exit.Refuse(legal(r), "%s is %s: no attempt was made", id, r.Status)
 	}
 	if last := c.p.LastAttempt; last != nil && last.Req == id && last.Aside {
-		return nil, exit.Refuse("'ralph-checkpoint attempt "+id+" -- COMMAND' puts it back, without calling COMMAND", "%s: the work of attempt %d is put aside", id, last.Number)
+		return nil, exit.Refuse("'ralph-checkpoint attempt "+operand(id)+" -- COMMAND' puts it back, without calling COMMAND", "%s: the work of attempt %d is put aside", id, last.Number)
 	}
 	return r, nil
 }
 
-// setAside keeps the work of a requirement that is given up under a ref and cleans the tree; the reason then names it.
-func (c *Checkpoint) setAside(ctx context.Context, id, reason string) (string, error) {
+// setAside keeps the work of a requirement that is given up under a ref, which the state names, and cleans the tree.
+func (c *Checkpoint) setAside(ctx context.Context, id, reason string) error {
 	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
-	if err != nil {
-		return "", err
+	if err != nil || ref == "" {
+		return err
 	}
-	if ref != "" {
-		c.say("%s: its work is kept under %s", id, ref)
-	}
-	return reason, nil
+	c.say("%s: its work is kept under %s", id, ref)
+	return c.update(ctx, func(p *Progress) error {
+		p.Find(id).Kept = ref
+		return nil
+	})
 }
 
 // Block gives a requirement up before or between its attempts.
@@ -209,7 +218,7 @@ func (c *Checkpoint) Block(ctx context.Context, id, reason string) error {
 	if reason == "" {
 		reason = "blocked by hand"
 	}
-	if _, err := c.setAside(ctx, id, reason); err != nil {
+	if err := c.setAside(ctx, id, reason); err != nil {
 		return err
 	}
 	return c.update(ctx, func(p *Progress) error {
@@ -250,7 +259,8 @@ func (c *Checkpoint) writeDigest(name string, digest []byte, learned string) err
 	return atomicfile.Write(filepath.Join(c.repo.Sprint(), name), []byte(clip(string(digest), maxDigest-len(learned))+learned))
 }
 
-// clip shortens text to at most n bytes at a character's edge, and says so.
+// clip shortens a text of several lines to at most n bytes at a character's edge, and says so. For one line there is
+// excerpt.Line.
 func clip(text string, n int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= n {
@@ -278,7 +288,8 @@ func firstLine(text []byte) string {
 
 // Failures are the digests that the next attempt is given: those of the attempts before it, or after a user's retry, for
 // the first one, those of the last round. While its test infrastructure is being made they are those
-// of its dispatches. The run must know the requirement.
+// of its dispatches. The run must know the requirement. Of one that is given up, whose failures a person reads, each has a
+// heading.
 func (c *Checkpoint) Failures(id string) ([]string, error) {
 	r := c.p.Find(id)
 	told := r.Attempts
@@ -293,7 +304,7 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 		}
 	}
 	var digests []string
-	for _, name := range names {
+	for i, name := range names {
 		data, err := os.ReadFile(filepath.Join(c.repo.Sprint(), filepath.FromSlash(name)))
 		if errors.Is(err, fs.ErrNotExist) {
 			c.say("warning: the digest %s is gone", name)
@@ -302,9 +313,24 @@ func (c *Checkpoint) Failures(id string) ([]string, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read a digest: %w", err)
 		}
-		digests = append(digests, string(data))
+		heading := ""
+		if r.failed() && r.Attempts > 0 {
+			heading = fmt.Sprintf("Attempt %d:\n", i+1)
+		}
+		digests = append(digests, heading+string(data))
+	}
+	if kept := keptWork(r); kept != "" {
+		digests = append(digests, kept)
 	}
 	return digests, nil
+}
+
+// keptWork is a line about what was kept of a requirement that is given up, with the command that puts it into the tree.
+func keptWork(r *Requirement) string {
+	if !r.failed() || r.Kept == "" {
+		return ""
+	}
+	return fmt.Sprintf("Its work is kept: git cherry-pick -n %s lays it out\n", shellWord(r.Kept))
 }
 
 // Cost settles a requirement after an attempt's result is recorded: its tokens are held against the thresholds. Above the
@@ -318,8 +344,12 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	if err != nil {
 		return used, nil, err
 	}
-	if limit := c.cfg.Cost.ReqThreshold; limit > 0 && r.Tokens > limit && r.Status != Done {
-		reason := fmt.Sprintf("%s used %d tokens, more than cost.req_threshold %d allows", id, r.Tokens, limit)
+	if r.Status != Done && c.overReqThreshold(r) {
+		since := ""
+		if r.Retried > 0 {
+			since = " since the retry"
+		}
+		reason := fmt.Sprintf("%s used %d tokens%s%s, more than cost.req_threshold %d allows", id, r.Tokens-r.Retried, estimated(r.Tokens, r.Guessed), since, c.cfg.Cost.ReqThreshold)
 		over = exit.Refuse("split it, or raise the threshold in ralph.yaml (0 is no limit) and decide about it", "%s", reason)
 		if r.working() && c.p.Req.Current == id {
 			if err := c.Block(ctx, id, reason); err != nil {
@@ -348,6 +378,12 @@ func (c *Checkpoint) Cost(ctx context.Context, id string) (used Cost, over, err 
 	return used, over, err
 }
 
+// overReqThreshold reports whether a requirement used more tokens than it may, since the user last gave it fresh attempts.
+func (c *Checkpoint) overReqThreshold(r *Requirement) bool {
+	limit := c.cfg.Cost.ReqThreshold
+	return limit > 0 && r.Tokens-r.Retried > limit
+}
+
 // overBudget says that the run used more tokens than it may, where there is still something to do.
 func (c *Checkpoint) overBudget(p *Progress) error {
 	n := p.Counts()
@@ -356,5 +392,5 @@ func (c *Checkpoint) overBudget(p *Progress) error {
 		return nil
 	}
 	return &exit.Coded{Code: exit.Budget, Hint: "raise it in ralph.yaml (0 is no limit), commit that, and start the loop again",
-		Err: fmt.Errorf("the run used %d tokens, more than cost.threshold %d allows", p.Cost.Cumulative, limit)}
+		Err: fmt.Errorf("the run used %d tokens%s, more than cost.threshold %d allows", p.Cost.Cumulative, p.Cost.Mark(), limit)}
 }

@@ -423,7 +423,7 @@ func (v *checkpointVerbs) cost(c *urfave.Context) error {
 		if c.Bool("summary") {
 			err = cp.WriteSummary(v.p.Stdout, id)
 		} else {
-			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run, of %d\n", id, used.Tokens, used.Cumulative, used.Threshold)
+			fmt.Fprintf(v.p.Stdout, "%s  %d tokens  %d in the run%s, of %d\n", id, used.Tokens, used.Cumulative, used.Mark(), used.Threshold)
 		}
 		if err == nil && c.Bool("tell") {
 			if err = v.p.flush(); err == nil {

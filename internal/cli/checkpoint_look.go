@@ -20,6 +20,9 @@ func (v *checkpointVerbs) view(c *urfave.Context, usage string, f func(*checkpoi
 	if err != nil {
 		return err
 	}
+	if cp.Progress() == nil {
+		return cp.NoRun(c.Context)
+	}
 	return f(cp)
 }
 
@@ -110,7 +113,7 @@ func (v *checkpointVerbs) report(c *urfave.Context) error {
 		if loop == "" {
 			loop = "ralph-loop"
 		}
-		return cp.WriteDecisions(v.p.Stdout, loop)
+		return cp.WriteWayOn(v.p.Stdout, loop)
 	})
 }
 

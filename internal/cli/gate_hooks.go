@@ -46,7 +46,7 @@ func (g *gateProgram) doctor(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
+	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree, false)
 	if err != nil {
 		return err
 	}

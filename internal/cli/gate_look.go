@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -59,7 +61,7 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	if err != nil {
 		return err
 	}
-	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree)
+	outline, err := gate.Plan(c.Context, q.repo, q.config, q.trees.Tree, true)
 	if err != nil {
 		return err
 	}
@@ -71,6 +73,9 @@ func (g *gateProgram) plan(c *urfave.Context) error {
 	}
 	for _, s := range outline.Steps {
 		fmt.Fprintf(g.Stdout, "%s\t%s\n", s.Layer, s)
+	}
+	if len(outline.TestNames)+len(outline.Steps) == 0 {
+		fmt.Fprintln(g.Stdout, "L2\tno language is found yet: a source file tells it, or a build file (go.mod, package.json, ...); gate.test in ralph.yaml names commands")
 	}
 	return nil
 }
@@ -99,13 +104,39 @@ func (g *gateProgram) coverage(c *urfave.Context) error {
 			return exit.Fail("Go profiles and LCOV are read", "%q: %w", name, err)
 		}
 	}
+	tests, err := g.testCoverage(c.Context, &data)
+	if err != nil {
+		return err
+	}
 	line := func(covered, total int, name string) {
 		fmt.Fprintf(g.Stdout, "%7s %%  %d/%d  %s\n", gate.Share{Part: covered, Whole: total}.Percent(), covered, total, name)
 	}
 	for _, f := range data.Files() {
 		line(f.Covered, f.Total, git.Quote(f.Path))
 	}
+	for _, f := range tests {
+		line(f.Covered, f.Total, git.Quote(f.Path)+" (test code: not in the total)")
+	}
 	covered, total := data.Total()
+	if total == 0 && len(tests) > 0 {
+		return exit.Fail("let the test command measure the code that the tests run", "only test code is named: nothing tells what the tests cover")
+	}
 	line(covered, total, "total")
 	return nil
+}
+
+// testCoverage takes the test code out, as the layer L3 would.
+func (g *gateProgram) testCoverage(ctx context.Context, data *coverage.Data) ([]coverage.File, error) {
+	repo, err := git.Open(ctx, g.Dir, g.Environ)
+	if errors.Is(err, git.ErrOutside) {
+		return gate.TestCoverage(ctx, nil, nil, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	conf, err := g.readConfig(ctx, repo)
+	if err != nil {
+		return nil, err
+	}
+	return gate.TestCoverage(ctx, repo, conf, data)
 }

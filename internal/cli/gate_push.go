@@ -35,6 +35,7 @@ func (g *gateProgram) push(c *urfave.Context) error {
 	type asked struct{ base, tree string }
 	judged := map[asked]bool{}
 	code := exit.OK
+	var refused *gate.Verdict
 	for _, p := range pushes {
 		trees, skip, err := p.Trees(ctx, repo, c.String("push"))
 		if err != nil {
@@ -71,10 +72,11 @@ func (g *gateProgram) push(c *urfave.Context) error {
 			return err
 		}
 		if got := v.ExitCode(); got == exit.No || code == exit.OK {
-			code = got
+			code, refused = got, v
 		}
 	}
 	if code != exit.OK {
+		g.refused(refused)
 		return exit.Silent(code)
 	}
 	return nil

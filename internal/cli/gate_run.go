@@ -75,9 +75,32 @@ func (g *gateProgram) judge(c *urfave.Context) error {
 		}
 	}
 	if code := v.ExitCode(); code != exit.OK {
+		g.refused(v)
 		return exit.Silent(code)
 	}
 	return nil
+}
+
+// refused ends what one of our hooks prints, below the layers: git itself does not say who refused, nor why nothing happened.
+// How to go around is for a person at a terminal, and never for an agent in the loop.
+func (g *gateProgram) refused(v *gate.Verdict) {
+	hook := g.Getenv("RALPH_HOOK")
+	if hook == "" {
+		return
+	}
+	what := "commit"
+	if hook == "pre-push" {
+		what = "push"
+	}
+	why := "could not be judged"
+	if v.ExitCode() == exit.No {
+		why = "does not pass the gate"
+	}
+	hint := "mend what is named above, then " + what + " again"
+	if g.terminal && g.Getenv("RALPH_ATTEMPT") == "" {
+		hint += fmt.Sprintf("; 'RALPH_SKIP=1 git %s' lets one through, and records it", what)
+	}
+	fmt.Fprintf(g.Stderr, "%s: the %s is refused; the tree %s (the hook %s)\nhint: %s\n", gateName, what, why, hook, hint)
 }
 
 // gateManner is how a verdict is found and told.
@@ -97,6 +120,7 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 	var writeErr error
 	ask := g.request(q)
 	ask.Only, ask.StopAtFirst = m.only, m.stopAtFirst
+	advised := map[string]bool{}
 	ask.OnLayer = func(l gate.Layer) {
 		if m.json || m.quiet && (l.Result == gate.Pass || l.Result == gate.NotApplicable) {
 			return
@@ -105,6 +129,10 @@ func (g *gateProgram) answer(ctx context.Context, q *gateQuestion, what string, 
 			fmt.Fprintf(g.Stdout, "%s\n", what)
 			untold = false
 		}
+		if advised[l.Advice] {
+			l.Advice = "" // it stands above
+		}
+		advised[l.Advice] = true
 		if err := l.WriteText(g.Stdout, m.colour); err != nil && writeErr == nil {
 			writeErr = err
 		}

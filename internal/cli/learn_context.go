@@ -130,8 +130,14 @@ func (l *learnProgram) settings(c *urfave.Context, place *learnPlace) error {
 		return exit.Fail("rename the file", "prompt.template %q holds a line break", prompt.Template)
 	}
 	coverage := place.config.Gate.Coverage.String()
-	if !place.config.Gate.Coverage.NoDecrease {
+	switch c := place.config.Gate.Coverage; {
+	case c.NoDecrease:
+	case c.Percent > 0:
 		coverage += " %"
+	case prompt.Lang == "zh":
+		coverage = "不要求"
+	default:
+		coverage = "not asked for"
 	}
 	_, err := fmt.Fprintf(l.Stdout, "lang=%s\nmax_tokens=%d\nagents_md=%s\ntemplate=%s\ntest_ratio=%d\ncoverage=%s\nmock_density=%d\ntest_infra=%s\n",
 		prompt.Lang, prompt.MaxTokens, prompt.AgentsMD, prompt.Template, place.config.Gate.TestRatio, coverage, place.config.Gate.MockDensity, testinfra.Ask(place.config.TestInfra, place.repo.Top))

@@ -418,3 +418,40 @@ func TestLoopUnderEachShell(t *testing.T) {
 		})
 	}
 }
+
+// A signal to the driver alone, while a program of its own runs in the foreground, is heard before the next step: no agent
+// is called. Under each shell.
+func TestLoopStoppedBetweenSteps(t *testing.T) {
+	for name, shell := range shells(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			order, err := exec.LookPath("ralph-order")
+			if err != nil {
+				t.Fatal(err)
+			}
+			driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The prompt asks for the requirement's own lines.
+			bin := filepath.Join(w.home, "bin")
+			w.write(filepath.Join(bin, "ralph-order"), fmt.Sprintf("#!/bin/sh\n[ $1 != show ] || kill -TERM $(cat \"$HOME/driver\")\nexec %s \"$@\"\n", order))
+			for program := range programs {
+				if real, err := exec.LookPath(program); err == nil && program != "ralph-order" {
+					w.write(filepath.Join(bin, program), "#!/bin/sh\nexec "+real+" \"$@\"\n")
+				}
+			}
+			w.environ = append(w.environ, "PATH="+bin+":"+os.Getenv("PATH"))
+			argv := append(append([]string{"-c", `echo $$ >"$HOME/driver"; exec "$@"`, "sh"}, shell...), driver, "--agent", "command", "--", "sh", "-c", `cat >/dev/null; touch "$HOME/called"`)
+			cmd, out := exec.Command("sh", argv...), &bytes.Buffer{}
+			cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, w.environ, out, out
+			if err := cmd.Run(); code(err) != 143 {
+				t.Errorf("%v, want exit code 143\n%s", err, out)
+			}
+			if _, err := os.Lstat(filepath.Join(w.home, "called")); err == nil {
+				t.Errorf("the agent is called:\n%s", out)
+			}
+		})
+	}
+}

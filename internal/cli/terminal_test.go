@@ -135,7 +135,11 @@ func TestInterruptedQuestion(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t)
 			w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
-			w.git("commit", "-qam", "One attempt")
+			w.write(filepath.Join(w.dir, "specification.yaml"), `requirements:
+  - {id: REQ-001, title: One, description: one, acceptance_criteria: ["it works"]}
+  - {id: REQ-002, title: Two, description: two, acceptance_criteria: ["it works"]}
+`)
+			w.git("commit", "-qam", "One attempt, two that are ready")
 			driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
 			if err != nil {
 				t.Fatal(err)
@@ -151,6 +155,9 @@ func TestInterruptedQuestion(t *testing.T) {
 				case err := <-ended:
 					if code(err) != 130 {
 						t.Errorf("%v, want exit code 130\n%s", err, term.shown())
+					}
+					if state := string(mustRead(t, filepath.Join(w.dir, ".sprint-state", "ralph-loop", "progress.log"))); !strings.Contains(state, "iteration: 1\n") {
+						t.Errorf("the next requirement is taken up:\n%s\n%s", term.shown(), state)
 					}
 					return
 				case <-time.After(time.Second):
@@ -189,7 +196,16 @@ func TestStatusIsWatched(t *testing.T) {
 	run("begin")
 	term := w.onTerminal("ralph-checkpoint", "status", "--watch")
 	term.await("0 of 2 done, 2 pending")
-	run("start", "REQ-001")
+	term.await("no loop is at work here: 'ralph-loop' goes on")
+	driver := exec.Command("sh", "-c", "exec 9<>.git/ralph/driver; ralph-checkpoint begin && ralph-checkpoint start REQ-001 && read -r end")
+	driver.Dir, driver.Env = w.dir, w.environ
+	end, err := driver.StdinPipe()
+	if err == nil {
+		err = driver.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	term.await("REQ-001, attempt 1, since ")
 	again := w.onTerminal("ralph-checkpoint", "status", "--watch")
 	again.await("REQ-001, attempt 1")
@@ -197,6 +213,8 @@ func TestStatusIsWatched(t *testing.T) {
 	if err := again.cmd.Wait(); code(err) != 130 {
 		t.Errorf("Ctrl-C: %v, want exit code 130\n%s", err, again.shown())
 	}
+	_ = end.Close()
+	_ = driver.Wait()
 	run("decide", "REQ-001", "stop")
 	term.await("the run is partial")
 	if err := term.cmd.Wait(); err != nil {
@@ -213,5 +231,47 @@ func TestStatusIsWatched(t *testing.T) {
 		if code(err) != 2 || !strings.Contains(string(out), "--watch draws on a terminal") {
 			t.Errorf("off a terminal: %v\n%s", err, out)
 		}
+	}
+}
+
+// A person at a terminal is told how to go around a hook that refuses; an agent of the loop, whatever its terminal, is not.
+func TestRefusedAtATerminal(t *testing.T) {
+	w := newWorld(t)
+	cmd := exec.Command("ralph-gate", "install")
+	cmd.Dir, cmd.Env = w.dir, w.environ
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	w.write(filepath.Join(w.dir, "untested.go"), "package p\n\n// A is.\nfunc A() {}\n")
+	w.git("add", "untested.go")
+	for _, inLoop := range []bool{false, true} {
+		if inLoop {
+			w.environ = append(w.environ, "RALPH_ATTEMPT=1")
+		}
+		term := w.onTerminal("git", "commit", "-m", "no")
+		term.await("ralph-gate: the commit is refused; ")
+		term.await("then commit again")
+		if err := term.cmd.Wait(); code(err) != 1 {
+			t.Errorf("%v", err)
+		}
+		if told := strings.Contains(term.shown(), "; 'RALPH_SKIP=1 git commit' lets one through, and records it"); told == inLoop {
+			t.Errorf("in the loop %v, told %v:\n%s", inLoop, told, term.shown())
+		}
+	}
+}
+
+// A question that nobody can see is not asked: stderr leads into a file.
+func TestLoopDoesNotAskIntoAFile(t *testing.T) {
+	w := newWorld(t)
+	w.write(filepath.Join(w.dir, "ralph.yaml"), string(mustRead(t, filepath.Join(w.dir, "ralph.yaml")))+"\nagent: {attempts: 1}\n")
+	w.git("commit", "-qam", "One attempt")
+	driver, err := filepath.Abs(filepath.Join("..", "..", "scripts", "ralph-loop"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := w.onTerminal("sh", "-c", `"$0" --agent command -- cat 2>"$HOME/log"`, driver)
+	term.await("the run is blocked")
+	if err := term.cmd.Wait(); code(err) != 11 {
+		t.Errorf("%v, want exit code 11\n%s", err, term.shown())
 	}
 }

@@ -82,6 +82,7 @@ const userConfig = `
 	date = relative
 	follow = true
 	mailmap = false
+	showSignature = true
 	showRoot = false
 	diffMerges = separate
 [format]

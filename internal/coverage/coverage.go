@@ -84,6 +84,26 @@ func (d *Data) Files() []File {
 	return out
 }
 
+// Drop takes a source file out, or with spans the places of it that begin in one of them, and gives what it took.
+func (d *Data) Drop(path string, spans ...Span) File {
+	out := File{Path: path}
+	for place, b := range d.files[path] {
+		line := spanOf(place).From
+		if len(spans) > 0 && !slices.ContainsFunc(spans, func(s Span) bool { return s.From <= line && line <= s.To }) {
+			continue
+		}
+		out.Total += b.weight
+		if b.covered {
+			out.Covered += b.weight
+		}
+		delete(d.files[path], place)
+	}
+	if len(d.files[path]) == 0 {
+		delete(d.files, path)
+	}
+	return out
+}
+
 // Span is a range of lines, both ends included.
 type Span struct{ From, To int }
 

@@ -286,3 +286,18 @@ func Removed(ctx context.Context, repo *git.Repo, files []File, each func(i, fir
 		}
 	})
 }
+
+// Added hands out the places of the tree that the change brings or rewrites: lines from the first, counted from 1.
+func Added(ctx context.Context, repo *git.Repo, files []File, each func(i, first, lines int)) error {
+	var want []pair
+	for i, f := range files {
+		if f.hasLines() && f.NewBlob != "" && f.OldBlob != f.NewBlob {
+			want = append(want, pair{i, f.OldBlob, f.NewBlob})
+		}
+	}
+	return diffPairs(ctx, repo, want, func(i int, h hunk) {
+		if h.newLines > 0 {
+			each(i, h.newStart, h.newLines)
+		}
+	})
+}

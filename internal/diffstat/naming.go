@@ -49,3 +49,31 @@ func (c *Classifier) TestNames(paths []string) []string {
 	}
 	return out
 }
+
+// buildFiles give a source file of the language that they build.
+var buildFiles = map[string]string{
+	"go.mod": "main.go", "package.json": "index.js", "Cargo.toml": "src/main.rs", "pyproject.toml": "main.py", "setup.py": "main.py",
+	"pom.xml": "src/main/java/Main.java", "build.gradle": "src/main/java/Main.java", "build.gradle.kts": "src/main/java/Main.java",
+}
+
+// FirstSources are source files that would be the first of their languages beside the build files among paths.
+func FirstSources(paths []string) []string {
+	c := &Classifier{}
+	here := map[*compiled]bool{}
+	for _, p := range paths {
+		if class, _ := c.ByName(p); class != Other {
+			here[byExtension()[path.Ext(p)]] = true
+		}
+	}
+	var first []string
+	for _, p := range paths {
+		source, ok := buildFiles[path.Base(p)]
+		if source = path.Join(path.Dir(p), source); !ok || here[byExtension()[path.Ext(source)]] {
+			continue
+		}
+		if class, _ := c.ByName(source); class == Implementation {
+			first = append(first, source)
+		}
+	}
+	return first
+}

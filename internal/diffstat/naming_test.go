@@ -35,3 +35,25 @@ func TestTestNames(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstSources(t *testing.T) {
+	for paths, want := range map[string]string{
+		"":                                  "",
+		"README.md a.yaml":                  "",
+		"go.mod sub/go.mod run.sh":          "main.go sub/main.go",
+		"go.mod a.go":                       "",
+		"go.mod a_test.go":                  "",
+		"package.json a.go go.mod":          "index.js",
+		"package.json src/a.ts":             "",
+		"web/package.json":                  "web/index.js",
+		"setup.py":                          "main.py",
+		"pyproject.toml test/test_a.py":     "",
+		"Cargo.toml":                        "src/main.rs",
+		"build.gradle":                      "src/main/java/Main.java",
+		"testdata/go.mod vendor/Cargo.toml": "",
+	} {
+		if got := strings.Join(FirstSources(strings.Fields(paths)), " "); got != want {
+			t.Errorf("%q: %q, want %q", paths, got, want)
+		}
+	}
+}

@@ -9,8 +9,8 @@ import (
 // DigestSize bounds a digest, in bytes.
 const DigestSize = 4 << 10
 
-// byUse is the order in which the next attempt wants to know what failed: what does not compile explains most.
-var byUse = []string{"L1", "L2", "integrity", "infra", "L0", "L1b", "mocks", "L3", "trace", "scope", "red"}
+// ByUse is the order in which the next attempt wants to know what failed: what does not compile explains most.
+var ByUse = []string{"L1", "L2", "integrity", "infra", "L0", "L1b", "mocks", "L3", "trace", "scope", "red"}
 
 // DigestOpening begins the first line of every digest; what follows it names the layers.
 const DigestOpening = "The gate refused this tree: "
@@ -19,7 +19,7 @@ const DigestOpening = "The gate refused this tree: "
 // DigestSize bytes of valid UTF-8. It is empty if the tree passed.
 func (v *Verdict) Digest() string {
 	var refused []Layer
-	for _, name := range byUse {
+	for _, name := range ByUse {
 		if l := v.Layer(name); l != nil && (l.Result == Fail || l.Result == Error) {
 			refused = append(refused, *l)
 		}
@@ -39,9 +39,13 @@ func (v *Verdict) Digest() string {
 	}
 	head += "\n"
 	room := DigestSize - len(head)
-	said := map[Finding]bool{}
+	said, advised := map[Finding]bool{}, map[string]bool{}
 	var sections []string
 	for i, l := range refused {
+		if advised[l.Advice] {
+			l.Advice = ""
+		}
+		advised[l.Advice] = true
 		// What one section leaves, the next ones may use.
 		section := digestSection(l, room/(len(refused)-i), said)
 		sections = append(sections, section)

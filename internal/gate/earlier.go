@@ -148,7 +148,7 @@ func (j *judge) blame(ctx context.Context, f diffstat.File, spans []span, oldest
 	if f.From != "" {
 		name = f.From
 	}
-	args := []string{"blame", "--porcelain", "--no-progress"}
+	args := []string{"blame", "--porcelain", "--no-progress", "--ignore-revs-file="} // the user's own passes over nothing here
 	whole := len(spans) > maxSpans
 	for _, s := range spans {
 		if !whole {

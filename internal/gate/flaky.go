@@ -14,7 +14,7 @@ import (
 // again runs what failed once more, as often as gate.reruns says. It gives the run that counts.
 func (j *judge) again(ctx context.Context, p *plan, r *testRun, log *os.File) (*testRun, error) {
 	for range j.Config.Gate.Reruns {
-		if len(r.failures) == 0 || len(r.builds) > 0 || len(r.errors) > 0 {
+		if len(r.failures) == 0 || len(r.builds)+len(r.errors)+len(r.stopped) > 0 {
 			break
 		}
 		fmt.Fprintln(log, "# gate.reruns: what failed is run again")

@@ -18,6 +18,7 @@ type goRun struct {
 	passed []string        // "package test"
 	broken []brokenPackage // failed without a failed test
 	builds []string        // output of the packages that did not compile
+	cut    []string        // packages whose test binary ended (a panic, an exit) with a failed test, before the tests after it
 	idle   []string        // packages whose test binary ended well and ran none of its tests
 }
 
@@ -113,6 +114,9 @@ func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
 		case "pass", "fail", "skip":
 			r.end(e, outputs[id].String(), failedBelow, builds)
 			delete(outputs, id)
+			if last := len(r.broken) - 1; e.Test == "" && last >= 0 && r.broken[last].pkg == e.Package && !r.broken[last].build {
+				r.broken[last].output += running(outputs, e.Package)
+			}
 			if e.Test != "" {
 				ranIn[e.Package]++
 			} else if e.Action == "pass" && ranIn[e.Package] == 0 && binaryRan[e.Package] {
@@ -137,6 +141,23 @@ func readGoTest(in io.Reader, plain io.Writer) (*goRun, error) {
 		err = fmt.Errorf("write the log: %w", writeErr)
 	}
 	return r, err
+}
+
+// running tells of the tests that a package has begun and not ended: one of them ended it.
+func running(outputs map[[2]string]*clip, pkg string) string {
+	const most = 3
+	var tests []string
+	for id := range outputs {
+		if id[0] == pkg && id[1] != "" {
+			tests = append(tests, id[1])
+		}
+	}
+	slices.Sort(tests)
+	text := ""
+	for _, name := range tests[:min(most, len(tests))] {
+		text += name + " was running\n" + headTail(outputs[[2]string{pkg, name}].String(), 200)
+	}
+	return text
 }
 
 // end takes in that a test or a package ended.
@@ -166,6 +187,8 @@ func (r *goRun) end(e goEvent, output string, failedBelow map[[2]string]bool, bu
 		build := e.FailedBuild != "" || strings.Contains(output, "[build failed]") || strings.Contains(output, "[setup failed]")
 		if build || !failedBelow[id] {
 			r.broken = append(r.broken, brokenPackage{pkg: e.Package, build: build, output: output})
+		} else if !strings.Contains("\n"+output, "\nFAIL\n") { // what a test binary prints as it comes to its own end
+			r.cut = append(r.cut, e.Package)
 		}
 	}
 }

@@ -229,3 +229,23 @@ func FuzzIntegrity(f *testing.F) {
 		}
 	})
 }
+
+// TestWhatToMend: the advice fits the findings, once a kind.
+func TestWhatToMend(t *testing.T) {
+	for rules, want := range map[string]string{
+		"test-removed assertions-removed":          "restore these tests and make them pass",
+		"test-skipped":                             "take out the new skips and make those tests pass",
+		"suppression test-skipped test-removed":    "restore these tests and make them pass; take out the new skips and make those tests pass; mend what the checker finds instead of silencing it",
+		"test-focused":                             "take out what keeps tests or assertions from running",
+		"tests-not-run test-not-run test-disabled": "take out what keeps tests or assertions from running",
+		"test-without-assertion does-not-parse":    "give each new test an assertion that can fail; mend the syntax",
+	} {
+		var findings []Finding
+		for rule := range strings.FieldsSeq(rules) {
+			findings = append(findings, Finding{Rule: rule})
+		}
+		if got := whatToMend(findings); got != want {
+			t.Errorf("%s: %q, want %q", rules, got, want)
+		}
+	}
+}

@@ -66,13 +66,17 @@ type Outline struct {
 // Gap is what a layer would have to check in a tree and cannot, since nobody has said how.
 type Gap struct{ Layer, Text, Advice string }
 
-// Plan outlines how a tree would be judged; nothing is run.
-func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) (*Outline, error) {
-	p, err := makePlan(ctx, repo, c, tree)
+// Plan outlines how a tree would be judged; nothing is run. With ahead it is judged as it will be with the first source
+// file of each language of which there is a build file alone.
+func Plan(ctx context.Context, repo *git.Repo, c *config.Config, tree string, ahead bool) (*Outline, error) {
+	paths, err := treePaths(ctx, repo, tree)
 	if err != nil {
 		return nil, err
 	}
-	paths, err := treePaths(ctx, repo, tree)
+	if ahead {
+		paths = append(paths, diffstat.FirstSources(paths)...)
+	}
+	p, err := makePlan(ctx, repo, c, tree, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -115,18 +119,18 @@ func (j *judge) plan(ctx context.Context, tree string) (*plan, error) {
 	if p := j.plans[tree]; p != nil {
 		return p, nil
 	}
-	p, err := makePlan(ctx, j.Repo, j.Config, tree)
+	paths, err := treePaths(ctx, j.Repo, tree)
+	if err != nil {
+		return nil, err
+	}
+	p, err := makePlan(ctx, j.Repo, j.Config, tree, paths)
 	if err == nil {
 		j.plans[tree] = p
 	}
 	return p, err
 }
 
-func makePlan(ctx context.Context, repo *git.Repo, c *config.Config, tree string) (*plan, error) {
-	paths, err := treePaths(ctx, repo, tree)
-	if err != nil {
-		return nil, err
-	}
+func makePlan(ctx context.Context, repo *git.Repo, c *config.Config, tree string, paths []string) (*plan, error) {
 	p := &plan{modules: goModules(paths)}
 	classifier := &diffstat.Classifier{TestGlobs: c.Gate.TestGlobs, IgnoreGlobs: c.Gate.IgnoreGlobs}
 	languages := map[string]bool{} // that no step of our own tests

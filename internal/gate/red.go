@@ -2,6 +2,7 @@ package gate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ import (
 // It costs a run of the tests: for Go of the new and changed ones, for a project's own commands of them all. So it is
 // made last, only for a tree that nothing else holds back, and not in the hook.
 
-const redVersion = 2
+const redVersion = 3
 
 func (j *judge) redKey() inputs {
 	g := j.Config.Gate
@@ -312,7 +313,7 @@ func (t *newTests) meant(f failure) bool {
 	if f.Path != "" && slices.Contains(t.files, f.Path) && f.Rule != "tests failed" {
 		return true
 	}
-	first, _, _ := strings.Cut(f.Message, "\n")
+	first, _, _ := strings.Cut(cmp.Or(f.line, f.Message), "\n")
 	if slices.ContainsFunc(t.files, func(file string) bool { return mentionsFile(first, file) }) {
 		return true
 	}

@@ -16,7 +16,7 @@ import (
 // tally is what a test command of the project's own said about its tests, in whatever form it said it.
 type tally struct {
 	counts Counts
-	failed []Finding
+	failed []toldFailure
 	form   string // "TAP", "JUnit", "go test"; "" if nothing was recognised
 	wrong  string // why the account itself cannot be believed: cut short, contradictory
 	unit   string // "test" or "package"
@@ -24,7 +24,7 @@ type tally struct {
 
 var (
 	tapPlan    = lazyregexp.New(`^1\.\.(\d+)(\s*#.*)?$`)
-	tapLine    = lazyregexp.New(`^(not )?ok\b(?:[ \t]+(\d+))?[ \t]*(?:-[ \t]*)?(.*)$`)
+	tapLine    = lazyregexp.New(`^( *)(not )?ok\b(?:[ \t]+(\d+))?[ \t]*(?:-[ \t]*)?(.*)$`)
 	tapSkip    = lazyregexp.New(`(?i)#\s*skip`)
 	tapTodo    = lazyregexp.New(`(?i)#\s*todo`)
 	goPackage  = lazyregexp.New(`^ok  \t\S+\t(\(cached\)|[0-9.]+s)`)
@@ -36,7 +36,11 @@ var (
 func tallyOutput(in io.Reader) (*tally, error) {
 	var tap, verbose tally
 	planned, packages, bail := -1, 0, ""
+	reasons := tapReasons{tap: &tap}
 	err := eachLineOf(in, func(line string) {
+		if reasons.below(line) {
+			return
+		}
 		if m := tapPlan.FindStringSubmatch(line); m != nil && planned < 0 {
 			planned = number(m[1])
 			return
@@ -64,17 +68,27 @@ func tallyOutput(in io.Reader) (*tally, error) {
 			return
 		}
 		m := tapLine.FindStringSubmatch(line)
+		if m == nil {
+			return
+		}
+		depth, failed := len(m[1]), -1
+		isSkip := tapSkip.MatchString(m[4])
+		isFailure := m[2] != "" && !isSkip && !tapTodo.MatchString(m[4])
 		switch {
-		case m == nil:
-		case tapSkip.MatchString(m[3]):
+		case depth > 0: // a subtest: its test's own line counts
+		case isSkip:
 			tap.counts.Skipped++
-		case m[1] == "" || tapTodo.MatchString(m[3]):
+		case !isFailure:
 			tap.counts.Passed++
 		default:
 			tap.counts.Failed++
-			tap.fail(Finding{Rule: "test failed", Message: strings.TrimSpace("not ok " + m[2] + " " + m[3])})
+			if tap.fail(Finding{Rule: "test failed", Message: strings.TrimSpace("not ok " + m[3] + " " + m[4])}) {
+				failed = len(tap.failed) - 1
+			}
 		}
+		reasons.next(depth, strings.TrimSpace(m[4]), isFailure, failed)
 	})
+	reasons.flush()
 	switch {
 	case err != nil:
 		return nil, err
@@ -93,10 +107,13 @@ func tallyOutput(in io.Reader) (*tally, error) {
 	return &tally{unit: "test"}, nil
 }
 
-func (t *tally) fail(f Finding) {
-	if len(t.failed) < maxFailures {
-		t.failed = append(t.failed, f)
+// fail reports whether the failure is kept.
+func (t *tally) fail(f Finding) bool {
+	if len(t.failed) >= maxFailures {
+		return false
 	}
+	t.failed = append(t.failed, toldFailure{Finding: f})
+	return true
 }
 
 // junit adds a JUnit XML report. Only its test cases count: the totals that tools write beside them differ.

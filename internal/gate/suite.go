@@ -71,6 +71,9 @@ func (j *judge) suiteLayer(ctx context.Context, p *plan, r *testRun) (Layer, err
 			l.Summary += fmt.Sprintf(", %d of them passed on the baseline", len(regressions))
 			l.Advice = "mend what the change broke; do not change those tests"
 		}
+		if len(r.stopped) > 0 {
+			l.Summary += fmt.Sprintf("; in %s the tests after the panic or exit did not run", short(strings.Join(r.stopped, ", "), 200))
+		}
 		if len(r.builds) > 0 {
 			l.Summary += ", " + plural(len(r.builds), "build error")
 		}
@@ -216,12 +219,19 @@ func (j *judge) coverageLayer(ctx context.Context, p *plan, r *testRun) (Layer, 
 			l.Advice = adviceNoCoverage
 		}
 		return l, nil
+	case total == 0 && len(r.leftOut) > 0:
+		l.Result, l.Summary = Error, "the coverage data name test code only: nothing tells what the tests cover"
+		l.Advice = "let the test command measure the code that the tests run"
+		return l, nil
 	case total == 0:
 		l.Result, l.Summary = Error, "the coverage data name no line of code"
 		return l, nil
 	}
 	l.Share = &Share{Part: covered, Whole: total}
 	l.Summary = fmt.Sprintf("%d of %d covered (%s %%)", covered, total, l.Share.Percent())
+	if note := leftOutOfCoverage(r.leftOut); note != "" {
+		l.Notes = append(l.Notes, note)
+	}
 	if r.counts.Failed > 0 {
 		l.Notes = append(l.Notes, "measured in a run in which tests failed")
 	}
@@ -315,8 +325,9 @@ func (j *judge) uncovered(ctx context.Context, p *plan, data *coverage.Data) ([]
 		changed bool
 	}
 	var gaps []gap
+	names := newSourceNames(j.copied.Dir, p.modules)
 	for _, f := range data.Files() {
-		name, ok := j.sourcePath(p, f.Path)
+		name, ok := names.path(f.Path)
 		if missing := f.Total - f.Covered; ok && missing > 0 {
 			spans := data.Missed(f.Path)
 			gaps = append(gaps, gap{Finding{Path: name, Line: spans[0].From, Rule: "uncovered",
@@ -337,18 +348,6 @@ func (j *judge) uncovered(ctx context.Context, p *plan, data *coverage.Data) ([]
 		out = append(out, g.Finding)
 	}
 	return out, nil
-}
-
-// sourcePath turns a name in coverage data into a path of the tree.
-func (j *judge) sourcePath(p *plan, name string) (string, bool) {
-	for _, m := range p.modules {
-		if folder, ok := m.folder(m.importPath(j.copied.Dir), path.Dir(name)); ok {
-			if file, ok := j.pathInTree(Step{}, path.Join(folder, path.Base(name))); ok {
-				return file, true
-			}
-		}
-	}
-	return j.pathInTree(Step{}, name)
 }
 
 func spanList(spans []coverage.Span) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"ralph-loop/internal/diffstat"
 	"ralph-loop/internal/glob"
@@ -88,10 +89,31 @@ func (j *judge) judgeIntegrity(l *Layer, what string) {
 		return
 	}
 	l.Result, l.Summary = Fail, plural(len(l.Findings), "finding")+": "+what
-	l.Advice = "restore these tests and make them pass; if one is wrong, the requirement's author lists its file under 'allow'"
+	l.Advice = whatToMend(l.Findings) + "; if a test is wrong, the requirement's author lists its file under 'allow'"
 	if j.Requirement == nil {
-		l.Advice = "restore these tests, or say why in a comment of the file, or of another in its folder where it is gone: @test-change-justified: ..."
+		l.Advice = whatToMend(l.Findings) + ", or say why in a comment of the file, or of another in its folder where it is gone: @test-change-justified: ..."
 	}
+}
+
+// whatToMend says for each kind of finding once what to do, the ways in which tests are lost first.
+func whatToMend(findings []Finding) string {
+	var todo []string
+	for _, kind := range []struct {
+		rules []string
+		todo  string
+	}{
+		{[]string{"test-removed", "assertions-removed"}, "restore these tests and make them pass"},
+		{[]string{"test-skipped"}, "take out the new skips and make those tests pass"},
+		{[]string{"test-focused", "test-not-run", "tests-not-run", "test-disabled"}, "take out what keeps tests or assertions from running"},
+		{[]string{"test-without-assertion"}, "give each new test an assertion that can fail"},
+		{[]string{"suppression"}, "mend what the checker finds instead of silencing it"},
+		{[]string{"does-not-parse"}, "mend the syntax"},
+	} {
+		if slices.ContainsFunc(findings, func(f Finding) bool { return slices.Contains(kind.rules, f.Rule) }) {
+			todo = append(todo, kind.todo)
+		}
+	}
+	return strings.Join(todo, "; ")
 }
 
 // mergeIntegrity judges a merge of a person's.

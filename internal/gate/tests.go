@@ -16,7 +16,10 @@ import (
 
 // L2 and L3 are one run of all tests: L3 reads the coverage that this very run wrote.
 
-const suiteVersion = 3
+const (
+	suiteVersion    = 3
+	coverageVersion = 4
+)
 
 // testRun is one run of the whole suite on one tree.
 type testRun struct {
@@ -29,9 +32,11 @@ type testRun struct {
 	advice   string    // for the errors
 	silent   bool      // a command ended well and nothing shows that a test ran
 	cover    coverage.Data
-	coverErr error     // why cover is not whole
-	cut      *errTool  // a command that did not come to its own end; errors has it too
-	flaky    []Finding // tests that failed and passed when they were run again
+	leftOut  []coverage.File // of cover: test code
+	coverErr error           // why cover is not whole
+	stopped  []string        // Go packages in which a panic or an exit kept the tests after it from running
+	cut      *errTool        // a command that did not come to its own end; errors has it too
+	flaky    []Finding       // tests that failed and passed when they were run again
 	log      string
 	notes    []string
 }
@@ -39,6 +44,7 @@ type testRun struct {
 type failure struct {
 	Finding
 	name string // as in passed; "" where it is not known
+	line string // the runner's own, which names the test; "" where that is the message's first
 }
 
 func (j *judge) suiteKey(layer, tree string) inputs {
@@ -50,7 +56,8 @@ func (j *judge) suiteKey(layer, tree string) inputs {
 	}
 	in.Machine = j.machine(programs...)
 	if layer == "L3" {
-		in.Settings = append(in.Settings, g.CoverageFiles, g.Coverage.String())
+		in.Version = coverageVersion
+		in.Settings = append(in.Settings, g.CoverageFiles, g.Coverage.String(), j.Config.TestInfra.File)
 	}
 	return in
 }
@@ -105,10 +112,17 @@ func (j *judge) run(ctx context.Context, tree string) (*testRun, error) {
 			return nil, err
 		}
 	}
+	class, err := classifierOf(ctx, j.Repo, j.Config, tree)
+	if err != nil {
+		return nil, err
+	}
+	if r.leftOut, err = withoutTests(&r.cover, class, newSourceNames(j.copied.Dir, p.modules)); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(r.failures, func(a, b failure) int { return compareFindings(a.Finding, b.Finding) })
 	j.tested[tree] = r
 	// The names of what passed tell a later run which of its failures are regressions.
-	if len(r.passed) > 0 && len(r.errors) == 0 {
+	if len(r.passed) > 0 && len(r.errors)+len(r.stopped) == 0 {
 		// Without them failures are told apart by whether the test existed: nothing is lost but precision.
 		_ = j.cache.write(CacheEntry{Key: j.suiteKey("passed tests", tree).key(), Name: "passed tests", Tree: tree, Names: r.passed})
 	}
@@ -143,7 +157,7 @@ func (j *judge) runGoTest(ctx context.Context, s Step, r *testRun, log *os.File)
 		}
 		r.builds = append(r.builds, Finding{Rule: "go test", Message: rest})
 	}
-	if len(told.broken) > 0 || len(told.builds) > 0 {
+	if len(told.broken)+len(told.builds)+len(told.cut) > 0 {
 		r.coverErr = errUnfinished
 	}
 	if r.coverErr == nil {
@@ -190,6 +204,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 	r.counts.Failed += told.counts.Failed
 	r.counts.Skipped += told.counts.Skipped
 	r.passed = append(r.passed, told.passed...)
+	r.stopped = append(r.stopped, told.cut...)
 	m := module{dir: s.Dir}
 	own := m.importPath(j.copied.Dir)
 	for _, t := range told.failed {
@@ -197,7 +212,7 @@ func (j *judge) addGoRun(s Step, r *testRun, told *goRun) {
 		inFolder := s
 		inFolder.Dir = folder
 		f := t.finding(folder, func(name string) (string, bool) { return j.pathInTree(inFolder, name) })
-		r.failures = append(r.failures, failure{f, t.pkg + " " + t.name})
+		r.failures = append(r.failures, failure{Finding: f, name: t.pkg + " " + t.name})
 	}
 	for _, text := range told.builds {
 		r.builds = append(r.builds, j.compileErrors(s, text)...)
@@ -287,14 +302,16 @@ func (j *judge) runOwnTest(ctx context.Context, s Step, r *testRun, log *os.File
 	}
 	if events != nil {
 		j.addGoRun(s, r, events)
+		if len(events.broken)+len(events.builds)+len(events.cut) > 0 {
+			r.coverErr = errUnfinished
+		}
 	} else {
 		r.counts.Passed += told.counts.Passed
 		r.counts.Failed += told.counts.Failed
 		r.counts.Skipped += told.counts.Skipped
 		r.unit = told.unit
 		for _, f := range told.failed {
-			f.Message = j.withoutTop(f.Message)
-			r.failures = append(r.failures, failure{Finding: f})
+			r.failures = append(r.failures, f.failure(j))
 		}
 		if told.wrong != "" {
 			r.errors = append(r.errors, Finding{Rule: "runner", Message: told.wrong})
@@ -372,7 +389,7 @@ func (j *judge) readOwnReports(r *testRun) error {
 			r.failures = nil
 		}
 		for _, f := range t.failed {
-			r.failures = append(r.failures, failure{Finding: f})
+			r.failures = append(r.failures, failure{Finding: f.Finding})
 		}
 	}
 	if r.coverErr != nil {

@@ -22,7 +22,7 @@ import (
 // trace asks which test covers which criterion. Tests say it themselves, in comments: "@test REQ-001" and
 // "@covers AC-001-01, AC-001-02".
 
-const traceVersion = 2
+const traceVersion = 3
 
 // Trace is the matrix of criteria and tests.
 type Trace struct {
@@ -30,6 +30,8 @@ type Trace struct {
 	Tree    string     `json:"tree"`
 	Rows    []TraceRow `json:"rows"`
 	Unknown []Finding  `json:"unknown"` // what tests name and the specification does not hold
+
+	unknownIDs []string // of Unknown; "" where a name is known and ambiguous
 }
 
 // TraceRow is a criterion with the tests that cover it; of a requirement without criteria that have ids, the requirement.
@@ -69,7 +71,7 @@ func (j *judge) traceKey() inputs {
 		return in
 	}
 	// Where git does not have the specification the worktree's file is read.
-	in.Settings = append(in.Settings, j.Base, j.Head, j.Done != nil, j.Done, linkDigest(j.Repo.Top, j.Config.Spec))
+	in.Settings = append(in.Settings, j.Base, j.Head, j.Done != nil, j.Done, linkDigest(j.Repo.Top, j.Config.Spec), j.Others)
 	return in
 }
 
@@ -103,17 +105,72 @@ func (j *judge) trace(ctx context.Context) (Layer, error) {
 	}
 	if held == 0 {
 		l := Layer{Result: NotApplicable, Summary: "no requirement is done yet"}
-		l.hold(config.Warn, t.Unknown)
-		return l, nil
+		err := j.holdUnknown(ctx, &l, t)
+		return l, err
 	}
 	l := Layer{Result: Pass, Share: &Share{Part: covered, Whole: held}, Summary: fmt.Sprintf("%d of %s covered by tests that say so", covered, criteria(held))}
 	l.hold(level, missing)
-	l.hold(config.Warn, t.Unknown)
+	if err := j.holdUnknown(ctx, &l, t); err != nil {
+		return Layer{}, err
+	}
 	if len(l.Findings) > 0 {
 		l.Result = Fail
 		l.Advice = "name the criterion in a comment at the test that shows it: @covers ID; write that test if there is none"
 	}
 	return l, nil
+}
+
+// holdUnknown warns of each comment that the change brings and that names nothing of the specification. Those that were
+// there are most often of an earlier specification: they have one line together.
+func (j *judge) holdUnknown(ctx context.Context, l *Layer, t *Trace) error {
+	if len(t.Unknown) == 0 {
+		return nil
+	}
+	stat, err := j.changed(ctx)
+	if err != nil {
+		return err
+	}
+	inTests := map[string]bool{}
+	for _, f := range t.Unknown {
+		inTests[f.Path] = true
+	}
+	files := slices.DeleteFunc(slices.Clone(stat.Files), func(f diffstat.File) bool { return !inTests[f.Path] })
+	added := map[string][]span{}
+	err = diffstat.Added(ctx, j.Repo, files, func(i, first, lines int) {
+		added[files[i].Path] = append(added[files[i].Path], span{first: first, lines: lines})
+	})
+	if err != nil {
+		return fmt.Errorf("look for the comments that the change brings: %w", err)
+	}
+	var old []Finding
+	var ids []string
+	for i, f := range t.Unknown {
+		if t.unknownIDs[i] == "" || slices.ContainsFunc(added[f.Path], func(s span) bool { return s.first <= f.Line && f.Line < s.first+s.lines }) {
+			l.hold(config.Warn, []Finding{f})
+			continue
+		}
+		old, ids = append(old, f), append(ids, t.unknownIDs[i])
+	}
+	if len(old) == 1 {
+		l.hold(config.Warn, old)
+	} else if len(old) > 1 {
+		l.Notes = append(l.Notes, oldUnknown(old, ids))
+	}
+	return nil
+}
+
+func oldUnknown(found []Finding, ids []string) string {
+	const most = 5
+	files := map[string]bool{}
+	for _, f := range found {
+		files[f.Path] = true
+	}
+	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
+	text := strings.Join(ids[:min(most, len(ids))], ", ")
+	if more := len(ids) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("%s that the change does not touch name what is not in the specification: %s, in %s", plural(len(found), "comment"), text, plural(len(files), "file"))
 }
 
 func criteria(n int) string {
@@ -224,7 +281,7 @@ func requirementCommits(ctx context.Context, repo *git.Repo, rev string) ([]reqC
 	if commit, err := repo.Commit(ctx, rev); err != nil || commit == "" {
 		return nil, err // the empty tree
 	}
-	out, err := repo.Output(ctx, "log", "-z", "--no-show-signature", "--no-mailmap", "--no-color", "--encoding=UTF-8", "--grep=^Ralph-Req: ", fmt.Sprintf("--max-count=%d", maxCommits),
+	out, err := repo.Output(ctx, "log", "-z", "--grep=^Ralph-Req: ", fmt.Sprintf("--max-count=%d", maxCommits),
 		"--format=%H%x09%(trailers:key=Ralph-Req,valueonly,unfold,separator=%x09)", "--end-of-options", rev)
 	if err != nil {
 		return nil, fmt.Errorf("look for the commits of requirements: %w", err)
@@ -358,7 +415,7 @@ func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, 
 		if len(rows) > 1 { // several requirements have a criterion of that name: which one is meant, the test says
 			rows = slices.DeleteFunc(slices.Clone(rows), func(i int) bool { return !sites[site][m.trace.Rows[i].Requirement] })
 			if len(rows) == 0 {
-				m.unknown(name, c.test.Line, fmt.Sprintf("several requirements have a criterion %s: name one of them with @test", c.id))
+				m.unknown(name, c.test.Line, "", fmt.Sprintf("several requirements have a criterion %s: name one of them with @test", c.id))
 			}
 		}
 		for _, i := range rows {
@@ -373,6 +430,7 @@ func (m *traceMatrix) file(name string, src []byte, class *diffstat.Classifier, 
 	}
 }
 
-func (m *traceMatrix) unknown(path string, line int, message string) {
+func (m *traceMatrix) unknown(path string, line int, id, message string) {
+	m.trace.unknownIDs = append(m.trace.unknownIDs, id)
 	m.trace.Unknown = append(m.trace.Unknown, Finding{Path: path, Line: line, Rule: "unknown-id", Message: message})
 }

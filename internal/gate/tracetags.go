@@ -106,7 +106,7 @@ func (m *traceMatrix) ids(t tag, path string) []string {
 		if id == "" {
 			first, _, _ := strings.Cut(strings.Join(strings.Fields(rest), " "), " ")
 			if first = strings.TrimRight(first, ".,;:)*/\"'"); looksLikeID.MatchString(first) {
-				m.unknown(path, t.line, fmt.Sprintf("%q is no requirement and no criterion of the specification", first))
+				m.unknown(path, t.line, first, fmt.Sprintf("%q is no requirement and no criterion of the specification", first))
 			}
 			return ids
 		}

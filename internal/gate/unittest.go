@@ -19,12 +19,30 @@ func tallyUnittest(in io.Reader) (*tally, error) {
 	t := &tally{unit: "test"}
 	doubleRule, rule := strings.Repeat("=", 70), strings.Repeat("-", 70)
 	before, ran := "", -1
+	var below *traceback // of the last heading, from the rule on
+	heading := -1
+	end := func() {
+		if below != nil && heading >= 0 {
+			t.failed[heading].reasons = below.reasons()
+		}
+		below, heading = nil, -1
+	}
 	err := eachLineOf(in, func(line string) {
+		switch {
+		case line == doubleRule || line == rule && below != nil:
+			end()
+		case line == rule && heading >= 0:
+			below = &traceback{}
+		case below != nil:
+			below.add(line)
+		}
 		switch {
 		case line == "": // between the count and the verdict
 			return
 		case before == doubleRule && unittestFailed.MatchString(line):
-			t.fail(Finding{Rule: "test failed", Message: line})
+			if t.fail(Finding{Rule: "test failed", Message: line}) {
+				heading = len(t.failed) - 1
+			}
 		case before == rule && unittestRan.MatchString(line):
 			ran = number(unittestRan.FindStringSubmatch(line)[1])
 		case ran >= 0 && unittestRan.MatchString(before) && unittestVerdict.MatchString(line):
@@ -45,6 +63,7 @@ func tallyUnittest(in io.Reader) (*tally, error) {
 		}
 		before = line
 	})
+	end()
 	t.failed = t.failed[:min(len(t.failed), t.counts.Failed)]
 	return t, err
 }

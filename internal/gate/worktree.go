@@ -3,6 +3,10 @@ package gate
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,17 +25,26 @@ func (j *judge) missingFiles(ctx context.Context) ([]string, error) {
 		{"untracked", []string{"ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"}},
 		{"ignored", []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory"}},
 	}
+	repos := map[string]*git.Repo{"": j.Repo}
+	if err := addSubmodules(ctx, repos, "", j.Tree); err != nil {
+		return nil, fmt.Errorf("look for files that the tree lacks: %w", err)
+	}
 	const most = 8
 	var parts []string
 	for _, k := range kinds {
-		out, err := j.Repo.Output(ctx, k.args...)
-		if err != nil {
-			return nil, fmt.Errorf("look for files that the tree lacks: %w", err)
+		var names []string
+		for _, at := range slices.Sorted(maps.Keys(repos)) {
+			out, err := repos[at].Output(ctx, k.args...)
+			if err != nil {
+				return nil, fmt.Errorf("look for files that the tree lacks: %w", err)
+			}
+			for _, name := range git.Records(out) {
+				plain := path.Join(at, name)
+				if plain != ".sprint-state" && !glob.Any(j.Config.Gate.Link, plain) {
+					names = append(names, plain+name[len(strings.TrimSuffix(name, "/")):])
+				}
+			}
 		}
-		names := slices.DeleteFunc(strings.Split(string(out), "\x00"), func(name string) bool {
-			name = strings.TrimSuffix(name, "/")
-			return name == "" || name == ".sprint-state" || glob.Any(j.Config.Gate.Link, name)
-		})
 		if len(names) == 0 {
 			continue
 		}
@@ -49,4 +62,29 @@ func (j *judge) missingFiles(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	return []string{"in the worktree, but not in the judged tree: " + strings.Join(parts, "; ")}, nil
+}
+
+// addSubmodules adds the submodules that the repository in the folder at has in rev and that are checked out, and theirs.
+func addSubmodules(ctx context.Context, repos map[string]*git.Repo, at, rev string) error {
+	entries, err := repos[at].Entries(ctx, rev)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		dir := filepath.Join(repos[at].Top, filepath.FromSlash(e.Path))
+		if e.Kind != "commit" {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
+			continue
+		}
+		p := path.Join(at, e.Path)
+		if repos[p], err = repos[at].Other(ctx, dir); err != nil {
+			return err
+		}
+		if err := addSubmodules(ctx, repos, p, e.Hash); err != nil {
+			return err
+		}
+	}
+	return nil
 }

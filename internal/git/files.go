@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -74,6 +75,16 @@ func (f *Files) read(path string) (data []byte, ok bool) {
 
 // blobName is the name that git gives to a content, as a hash whose text has that length.
 func blobName(data []byte, length int) string {
+	h := blobHash(int64(len(data)), length)
+	if h == nil {
+		return ""
+	}
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// blobHash is a hash that is about to be given a content of that size; nil for a length that no name has.
+func blobHash(size int64, length int) hash.Hash {
 	var h hash.Hash
 	switch length {
 	case 2 * sha1.Size:
@@ -81,9 +92,20 @@ func blobName(data []byte, length int) string {
 	case 2 * sha256.Size:
 		h = sha256.New()
 	default:
-		return ""
+		return nil
 	}
-	h.Write([]byte("blob " + strconv.Itoa(len(data)) + "\x00"))
-	h.Write(data)
-	return hex.EncodeToString(h.Sum(nil))
+	h.Write([]byte("blob " + strconv.FormatInt(size, 10) + "\x00"))
+	return h
+}
+
+// Holds reports whether the bytes of in, size of them, are the content of the object id. They are not held in memory.
+func Holds(in io.Reader, size int64, id string) (bool, error) {
+	h := blobHash(size, len(id))
+	if h == nil {
+		return false, nil
+	}
+	if _, err := io.Copy(h, in); err != nil {
+		return false, err
+	}
+	return hex.EncodeToString(h.Sum(nil)) == id, nil
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,7 @@ type Repo struct {
 	configAtOpen string // the object that HEAD had as the configuration then; "" for none
 
 	environ  []string
+	asGiven  []string // the caller's environment
 	objects  *lookup
 	cutShort *atomic.Bool
 	listed   *listings
@@ -130,10 +132,13 @@ func Open(ctx context.Context, dir string, environ []string) (*Repo, error) {
 	}
 	r.GitDir, r.CommonDir, r.Index, r.Top, r.Prefix = answers[0], answers[1], answers[2], answers[3], answers[4]
 	// From here on every call names the repository itself, wherever it is run.
-	r.environ = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index)
+	r.environ, r.asGiven = append(withoutLocal(environ), "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top, "GIT_INDEX_FILE="+r.Index), environ
 	r.objects, r.listed, r.cutShort = &lookup{repo: r}, &listings{entries: map[string][]Entry{}}, new(atomic.Bool)
 	return r, nil
 }
+
+// ErrOutside is Open's where there is no repository.
+var ErrOutside = errors.New("not in a git repository")
 
 // whyNot says in a user's words why git found no worktree.
 func (r *Repo) whyNot(ctx context.Context, err error) error {
@@ -147,7 +152,7 @@ func (r *Repo) whyNot(ctx context.Context, err error) error {
 	bare, bareErr := r.Line(ctx, "rev-parse", "--is-bare-repository")
 	switch {
 	case bareErr != nil:
-		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is not in a git repository", r.Top)
+		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is %w", r.Top, ErrOutside)
 	case bare == "true":
 		return exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", r.Top)
 	}
@@ -210,7 +215,8 @@ var fixed = []string{
 	"-c", "core.fsmonitor=false", "-c", "core.quotePath=false", "-c", "core.trustctime=true",
 	"-c", "core.checkStat=default", "-c", "core.bigFileThreshold=512m", "-c", "color.ui=false",
 	"-c", "diff.renames=true", "-c", "advice.detachedHead=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", InUTF8,
+	"-c", "trailer.separators=:", "-c", "core.safecrlf=false", "-c", "log.showSignature=false", "-c", "submodule.recurse=false",
+	"-c", InUTF8, "-c", "i18n.logOutputEncoding=UTF-8",
 }
 
 // InUTF8 is the setting that says of our commits' messages what they are, whatever the user writes his own in.
@@ -228,7 +234,23 @@ func (r *Repo) Do(ctx context.Context, stdin io.Reader, out io.Writer, args ...s
 // its streams go to out.
 func (r *Repo) Porcelain(ctx context.Context, out io.Writer, args ...string) error {
 	both := &shared{out: out} // git has its hooks write to stderr, whatever they print
-	return r.call(ctx, args, args, append(append([]string{}, r.environ...), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true"), nil, both, both)
+	return r.call(ctx, args, args, append(r.forTheUser(), "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true"), nil, both, both)
+}
+
+// forTheUser is the environment of a git that the user himself would call at the worktree's top. What names the repository
+// there is handed on to the hooks, and a hook that makes a repository of its own elsewhere would write into this one.
+func (r *Repo) forTheUser() []string {
+	named := func(key string) bool {
+		return slices.ContainsFunc(r.asGiven, func(kv string) bool { return strings.HasPrefix(kv, key+"=") })
+	}
+	env := withoutLocal(r.asGiven)
+	if _, err := os.Lstat(filepath.Join(r.Top, ".git")); err != nil || named("GIT_DIR") || named("GIT_WORK_TREE") {
+		env = append(env, "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top) // it is found in no other way
+	}
+	if named("GIT_INDEX_FILE") {
+		env = append(env, "GIT_INDEX_FILE="+r.Index)
+	}
+	return env
 }
 
 // shared lets two streams write to one place.

@@ -170,6 +170,27 @@ func (r *Repo) Store(ctx context.Context, data []byte) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
+// StoreFiles writes the contents of files into the object database, byte for byte, whatever the attributes say, and gives
+// their hashes. It is one call of git, which holds none of them in memory.
+func (r *Repo) StoreFiles(ctx context.Context, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(Quote(path) + "\n")
+	}
+	out, err := r.Input(ctx, list.Bytes(), "hash-object", "-w", "--no-filters", "--stdin-paths")
+	if err != nil {
+		return nil, err
+	}
+	hashes := strings.Fields(string(out))
+	if len(hashes) != len(paths) {
+		return nil, fmt.Errorf("store %d files: git named %d", len(paths), len(hashes))
+	}
+	return hashes, nil
+}
+
 // IsAncestor reports whether commit a is b or one of b's ancestors.
 func (r *Repo) IsAncestor(ctx context.Context, a, b string) (bool, error) {
 	if commit, err := r.commit(ctx, b); err != nil || commit != "" && commit == a {

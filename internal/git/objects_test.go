@@ -243,6 +243,29 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// Byte for byte, whatever the attributes say, and whatever the files are called.
+func TestStoreFiles(t *testing.T) {
+	w := newWork(t)
+	w.write(".gitattributes", "* text eol=crlf\n")
+	r := w.open()
+	texts, paths := []string{"one\r\ntwo\n", "", "\x00"}, []string{"a.txt", "two\nlines", "\"\\"}
+	for i := range paths {
+		w.write(paths[i], texts[i])
+		paths[i] = filepath.Join(r.Top, paths[i])
+	}
+	hashes := must[[]string](t)(r.StoreFiles(t.Context(), paths))
+	for i, text := range texts {
+		if want := must[string](t)(r.Store(t.Context(), []byte(text))); hashes[i] != want {
+			t.Errorf("%q is stored as %s, its bytes are %s", paths[i], hashes[i], want)
+		}
+		for _, content := range []string{text, text + "more"} {
+			if holds := must[bool](t)(Holds(strings.NewReader(content), int64(len(content)), hashes[i])); holds != (content == text) {
+				t.Errorf("%q is the content %q: %v", content, text, holds)
+			}
+		}
+	}
+}
+
 func TestBlobs(t *testing.T) {
 	r := newWork(t).open()
 	var ids []string

@@ -2,6 +2,7 @@ package githooks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
 	"ralph-loop/internal/lazyregexp"
 	"ralph-loop/internal/run"
@@ -85,15 +87,33 @@ func (p *Place) lines() ([]Line, error) {
 		at.Text += fmt.Sprintf(" (core.hooksPath, %s setting in %s)", p.Scope, strings.TrimPrefix(p.Origin, "file:"))
 	}
 	lines := []Line{at}
+	refused := p.refusal()
+	var found []Hook
 	for _, name := range Names {
 		h, err := look(p.Dir, name)
 		if err != nil {
 			return nil, err
 		}
+		refused = cmp.Or(refused, h.replaceable())
 		if h.State == Foreign && h.Owner == "" {
 			h.Owner = p.owner()
 		}
-		lines = append(lines, p.line(name, h))
+		found = append(found, h)
+	}
+	// What install would refuse is not advised.
+	wanted := false
+	install := func(found, does string) string {
+		wanted = true
+		if refused != nil {
+			return found
+		}
+		return found + ": ralph-gate install" + does
+	}
+	for i, name := range Names {
+		lines = append(lines, p.line(name, found[i], install))
+	}
+	if wanted && refused != nil {
+		lines = append(lines, Line{Topic: "install", Text: "refused here: " + refused.Error() + "; " + exit.HintOf(refused), Wrong: true})
 	}
 	if p.Dir != p.Usual {
 		for _, name := range Names {
@@ -106,8 +126,8 @@ func (p *Place) lines() ([]Line, error) {
 	return lines, nil
 }
 
-// line tells of one hook.
-func (p *Place) line(name string, h Hook) Line {
+// line tells of one hook. install words the advice to install, behind what was found.
+func (p *Place) line(name string, h Hook, install func(found, does string) string) Line {
 	line := Line{Topic: name}
 	ours := h.runsTheGate()
 	switch {
@@ -118,7 +138,7 @@ func (p *Place) line(name string, h Hook) Line {
 	case h.State == ByHand:
 		line.Text = "put there by hand"
 	case h.State == Older:
-		line.Text = "installed by another version: ralph-gate install brings it up to date"
+		line.Text = install("installed by another version", " brings it up to date")
 	case h.State == Edited:
 		line.Text, line.Wrong = "ours, but somebody changed it: remove it and install again", true
 	case p.namesTheGate(name, h):
@@ -128,9 +148,9 @@ func (p *Place) line(name string, h Hook) Line {
 	case h.Owner != "":
 		line.Text, line.Wrong = "belongs to "+h.Owner+": "+inOwner(h.Owner), true
 	case h.State == Foreign:
-		line.Text, line.Wrong = "not ours: ralph-gate install has it run first", true
+		line.Text, line.Wrong = install("not ours", " has it run first"), true
 	default:
-		line.Text, line.Wrong = "absent: ralph-gate install", true
+		line.Text, line.Wrong = install("absent", ""), true
 	}
 	if h.Chained && ours {
 		line.Text += "; " + name + Chained + " runs first"

@@ -71,7 +71,7 @@ func (p *Place) refusal() error {
 	case "", "local", "worktree":
 		return nil
 	}
-	return exit.Refuse("call 'ralph-gate --quiet --only hook' in the hooks there, or give this repository its own: git config core.hooksPath "+shellQuote(p.Usual),
+	return exit.Refuse("call 'ralph-gate --quiet --only hook' in the hooks there, or give this repository its own: git config core.hooksPath "+shellQuote(p.Usual)+" && ralph-gate install",
 		"core.hooksPath is %q by the %s setting in %s: hooks there would run in every repository", p.Value, p.Scope, strings.TrimPrefix(p.Origin, "file:"))
 }
 

@@ -176,6 +176,7 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 			words = "it is what a review found"
 		}
 		fmt.Fprintf(&b, "Not permanent: %s, and %s.\n", words, fewReports(c.Evidence, limits))
+		fmt.Fprintf(&b, "What would be: a rule or a lasting fact under its kind's name, such as %q. 'ralph-learn promote %s' makes it so as it is.\n", wouldBe, c.ID)
 		if c.ExpiresOn == InWindow {
 			fmt.Fprintf(&b, "It is number %d of the window's %d newest; newer ones push it out.\n", len(w.Contextual)-i, limits.Window)
 		} else {
@@ -188,6 +189,8 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 		if e := past[i]; e.ID == id {
 			reason := "left the window on " + e.ExpiredAt.Format("2006-01-02") + ": "
 			switch {
+			case e.undone():
+				reason = "counts no more since " + e.ExpiredAt.Format("2006-01-02") + ": " + e.Reason
 			case e.Unproven:
 				reason = "never counted: its requirement was not done"
 			case e.Reason == InWindow:
@@ -202,6 +205,9 @@ func (w *Windows) Why(id string, past []HistoryEntry, limits Limits) (text strin
 	}
 	return "", false
 }
+
+// wouldBe is a text that is permanent at once.
+const wouldBe = "Convention: tests are named TestX"
 
 func fewReports(all []Evidence, limits Limits) string {
 	switch reqs := reqsOf(all); len(reqs) {

@@ -95,9 +95,9 @@ func parseHistory(data []byte) (entries []HistoryEntry, spoiled int) {
 			continue
 		}
 		// The same learning may expire again, with more evidence; a crash may have written it twice. What counted once
-		// stays so when a blocked requirement reports it again.
+		// stays so when a blocked requirement reports it again, and not when it is undone.
 		if i, ok := seen[e.ID]; ok {
-			if !e.Unproven || entries[i].Unproven {
+			if !e.Unproven || entries[i].Unproven || e.undone() {
 				entries[i] = e
 			}
 			continue

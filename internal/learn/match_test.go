@@ -81,6 +81,43 @@ func TestClassify(t *testing.T) {
 		{"不得在日志中输出明文密码", "", Security},
 		{"分层架构：handler 不得直接访问数据库", "", Architecture},
 		{"books 表的 isbn 字段是唯一的", "", Data},
+
+		// A label says it.
+		{"Module interface: Hello(name string) string in greet.go makes every greeting", "", Interface},
+		{"The module interface is Hello(name string) string in greet.go", "", Interface},
+		{"Convention: tests are named TestX", "", Convention},
+		{"**Convention**: tests are named TestX", "", Convention},
+		{"[Architecture decision] : rules live in internal/shelf", "", Architecture},
+		{"Data structure: a shelf, sorted by id", "", Data},
+		{"Security: cookies are HttpOnly", "", Security},
+		{"架构决策：规则都在 internal/shelf", "", Architecture},
+		{"全局约定：测试函数名以 Test 开头", "", Convention},
+		{"模块接口：Hello(name) 生成问候语", "", Interface},
+		{"数据结构：标签已排序且不重复", "", Data},
+		{"安全：Cookie 设为 HttpOnly 属性", "", Security},
+		// What is a security rule is one under any name; else the label counts.
+		{"Convention: never log a password in clear", "", Security},
+		{"Data structure: a layer is a list of tiles", "", Data},
+		// A name of something is no mishap.
+		{"Module interface: Store returns shelf.ErrNotFound, API.fail turns it into 404", "", Interface},
+		// A label saves nothing that speaks of one place, one requirement or one mishap, or that says nothing.
+		{"Convention: REQ-003 uses Zod for its schema", "", ""},
+		{"Security: the token check in auth.go:42 was slow", "", ""},
+		{"Module interface: the test of Open was flaky again", "", ""},
+		{"Security: forgot to escape the title", "", ""},
+		{"全局约定：第 42 行有个 off-by-one", "", ""},
+		{"Security: none", "", ""},
+		{"Convention:", "", ""},
+		{"Architecture decision: no changes were made", "", ""},
+		{"安全：不适用", "", ""},
+		// Other words before a colon are no label.
+		{"Tip: tests are named TestX", "", ""},
+		{"Data: the walk over the list took long", "", ""},
+		{"API: the walk over the list took long", "api", ""},
+		{"the ISBN column, 13 digits", "", ""},
+		{"the ISBN column, 13 digits", "data", Data},
+		{"Code that tests conventions: it is slow", "", ""},
+		{"A shelf interface: the walk was long", "", ""},
 	} {
 		got := Classify(c.text, c.kind)
 		if got.Rule != c.rule || got.Permanent != (c.rule != "") {

@@ -72,8 +72,8 @@ type Windows struct {
 type HistoryEntry struct {
 	Contextual
 	ExpiredAt time.Time `json:"expired_at"`
-	Reason    string    `json:"reason"`             // "window", "REQ-005 done" or "unproven"
-	Unproven  bool      `json:"unproven,omitempty"` // its requirement was never done: it is no proof of anything
+	Reason    string    `json:"reason"`             // "window", "REQ-005 done", "REQ-005 undone" or "unproven"
+	Unproven  bool      `json:"unproven,omitempty"` // its requirement is not done: it is no proof of anything
 }
 
 // Limits size the windows.
@@ -330,6 +330,9 @@ func Unproven(r *Report, from Source, past []HistoryEntry, now time.Time) []Hist
 	return out
 }
 
+// pageEvidence is the evidence of what AGENTS.md kept.
+const pageEvidence = "AGENTS.md"
+
 // Rebuild takes in what AGENTS.md kept of a requirement's permanent learnings, where the windows do not hold it. at is the
 // day of its section.
 func (w *Windows) Rebuild(req string, texts []string, at time.Time) {
@@ -345,7 +348,7 @@ func (w *Windows) Rebuild(req string, texts []string, at time.Time) {
 		if !class.Permanent {
 			class = Class{Rule: ByPage}
 		}
-		w.keep(Contextual{ID: w.newID(text), Pattern: text, Evidence: []Evidence{{Text: "AGENTS.md", Req: req, At: at}}}, class, false, at)
+		w.keep(Contextual{ID: w.newID(text), Pattern: text, Evidence: []Evidence{{Text: pageEvidence, Req: req, At: at}}}, class, false, at)
 	}
 }
 

@@ -217,13 +217,16 @@ func TestWhyAndResolve(t *testing.T) {
 	}
 	for id, want := range map[string]string{
 		"L-11112222": "L-11112222 is permanent since 2026-05-08: p\n2 requirements reported it: REQ-1, REQ-2.\n",
-		"L-11113333": "L-11113333 is contextual since 2026-05-08: c\nNot permanent: it states no architecture decision, global convention, module interface, data structure or security rule, and only REQ-1 reported it (2 make it permanent).\nIt expires when REQ-5 is done, or behind 3 newer ones.\n- 2026-05-08, REQ-1, attempt 2 of run r: T\n",
+		"L-11113333": "L-11113333 is contextual since 2026-05-08: c\nNot permanent: it states no architecture decision, global convention, module interface, data structure or security rule, and only REQ-1 reported it (2 make it permanent).\nWhat would be: a rule or a lasting fact under its kind's name, such as \"Convention: tests are named TestX\". 'ralph-learn promote L-11113333' makes it so as it is.\nIt expires when REQ-5 is done, or behind 3 newer ones.\n- 2026-05-08, REQ-1, attempt 2 of run r: T\n",
 		"L-44445555": "L-44445555 is history, it left the window on 2026-05-08: REQ-3 done: h\n",
 		"L-66667777": "L-66667777 is history, it never counted: its requirement was not done: u\n",
 	} {
 		if got, ok := w.Why(id, past, limits); !ok || got != want {
 			t.Errorf("%s: %q, want %q", id, got, want)
 		}
+	}
+	if !Classify(wouldBe, "").Permanent {
+		t.Errorf("%q is not permanent", wouldBe)
 	}
 	if _, ok := w.Why("L-0", past, limits); ok {
 		t.Error("an unknown id has a reason")

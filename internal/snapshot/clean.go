@@ -12,7 +12,7 @@ import (
 // a test may have run "git init". What stands at a tracked file's place is left to git, which compares it.
 func (w *contents) clean(top, rel string) error {
 	dir := filepath.Join(top, filepath.FromSlash(rel))
-	if err := openFolder(dir); err != nil {
+	if err := OpenFolder(dir); err != nil {
 		return err
 	}
 	entries, err := os.ReadDir(dir)
@@ -33,7 +33,7 @@ func (w *contents) clean(top, rel string) error {
 		case e.Type()&fs.ModeSymlink != 0 && w.links[p] != "" && leadsTo(full, w.links[p]):
 		case e.Type().IsRegular() && w.copies[p] != "":
 		default:
-			err = removeAll(full)
+			err = RemoveAll(full)
 		}
 		if err != nil {
 			return err
@@ -47,8 +47,8 @@ func leadsTo(link, target string) bool {
 	return err == nil && at == target
 }
 
-// openFolder gives the owner back what a test may have taken away.
-func openFolder(dir string) error {
+// OpenFolder gives the owner back what a test may have taken away.
+func OpenFolder(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return err
@@ -59,15 +59,15 @@ func openFolder(dir string) error {
 	return nil
 }
 
-// removeAll is os.RemoveAll that a folder without permissions does not stop. It follows no link.
-func removeAll(path string) error {
+// RemoveAll is os.RemoveAll that a folder without permissions does not stop. It follows no link.
+func RemoveAll(path string) error {
 	err := os.RemoveAll(path)
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
 	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() && err == nil {
-			return openFolder(p) // before WalkDir reads it
+			return OpenFolder(p) // before WalkDir reads it
 		}
 		return nil
 	})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/exit"
+	"ralph-loop/internal/git"
 )
 
 // maxCopied is the largest file that is copied in where it could be linked, in bytes: what a tool writes to a small
@@ -43,7 +45,7 @@ func (c *Copy) findLinks(want *contents) error {
 		}
 		for _, folder := range in {
 			p := path.Join(folder, name)
-			if want.files[p] || want.folders[p] || want.submodules[p] != "" || want.own[p] {
+			if want.files[p] || want.folders[p] || want.submodules[p] || want.own[p] {
 				continue // tracked: the tree has it; or made in the copy
 			}
 			if info, err := os.Stat(filepath.Join(c.repo.Top, filepath.FromSlash(p))); err == nil {
@@ -123,15 +125,22 @@ func (c *Copy) redirect(want *contents, top, link string, found map[string]fs.Fi
 	return link
 }
 
-// findSubmodules has each submodule linked that is checked out at the recorded commit; one that is not checked out is
-// an empty folder, as in a fresh clone.
-func (c *Copy) findSubmodules(ctx context.Context, want *contents) error {
-	for p, commit := range want.submodules {
-		full := filepath.Join(c.repo.Top, filepath.FromSlash(p))
+// module is a submodule that is checked out, and the recorded commit, which the copy gets.
+type module struct {
+	path, commit string
+	repo         *git.Repo
+}
+
+// findSubmodules adds what the submodules below at hold to want: each that is checked out at the recorded commit, as that
+// commit has it, since nobody else gets what lies there beside it. One that is not checked out is an empty folder, as in a
+// fresh clone. outer is the repository that records them.
+func (c *Copy) findSubmodules(ctx context.Context, outer *git.Repo, want *contents, recorded map[string]string) error {
+	for _, p := range slices.Sorted(maps.Keys(recorded)) {
+		commit, full := recorded[p], filepath.Join(c.repo.Top, filepath.FromSlash(p))
 		if _, err := os.Lstat(filepath.Join(full, ".git")); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		sub, err := c.repo.Other(ctx, full)
+		sub, err := outer.Other(ctx, full)
 		if err != nil {
 			return fmt.Errorf("look at submodule %q: %w", p, err)
 		}
@@ -144,14 +153,22 @@ func (c *Copy) findSubmodules(ctx context.Context, want *contents) error {
 				"submodule %q is at %.12s, but %.12s is recorded", p, head, commit)
 		}
 		// Unlike the plumbing, status does not take a touched file for a changed one.
-		changed, err := sub.Output(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none")
+		changed, err := sub.Output(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=untracked")
 		if err != nil {
 			return fmt.Errorf("look at submodule %q: %w", p, err)
 		}
 		if name, _, some := strings.Cut(string(changed), "\x00"); some {
 			return exit.Fail("commit inside the submodule and stage its new commit, or undo the change", "submodule %q has changes that are not committed: %q", p, name[3:])
 		}
-		want.links[p] = full
+		entries, err := sub.Entries(ctx, commit)
+		if err != nil {
+			return fmt.Errorf("look at submodule %q: %w", p, err)
+		}
+		want.modules = append(want.modules, module{p, commit, sub})
+		want.folders[p] = true
+		if err := c.findSubmodules(ctx, sub, want, want.add(p, entries)); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -164,10 +181,6 @@ func (c *Copy) link(want *contents) error {
 			continue
 		}
 		if err := os.MkdirAll(filepath.Dir(full), 0o777); err != nil {
-			return fmt.Errorf("link into the copy: %w", err)
-		}
-		// git has made an empty folder for a submodule.
-		if err := os.Remove(full); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("link into the copy: %w", err)
 		}
 		if err := os.Symlink(target, full); err != nil {

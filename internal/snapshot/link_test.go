@@ -1,6 +1,8 @@
 package snapshot
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,6 +142,37 @@ func TestSubmodules(t *testing.T) {
 			t.Errorf("the submodule's file holds %q", got)
 		}
 	}
+	// What only lies there is not in the copy: no commit holds it.
+	write(t, filepath.Join(w.dir, ".git", "modules", "deps", "lib x", "info", "exclude"), "ignored.c\n")
+	write(t, filepath.Join(sub, "ignored.c"), "ignored\n")
+	write(t, filepath.Join(sub, "new", "untracked.c"), "untracked\n")
+	checkout(t, c, tree)
+	for _, name := range []string{"ignored.c", "new"} {
+		if _, err := os.Lstat(filepath.Join(c.Dir, "deps", "lib x", name)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("the copy's submodule holds %s (%v)", name, err)
+		}
+	}
+	// What a tool did to the copy's files does not last, and does not reach the worktree.
+	write(t, filepath.Join(c.Dir, "deps", "lib x", "lib.c"), "spoiled\n")
+	write(t, filepath.Join(c.Dir, "deps", "lib x", "made.o"), "made\n")
+	if got := read(t, w.dir, "deps/lib x/lib.c"); got != "one\n" {
+		t.Errorf("the worktree's submodule holds %q", got)
+	}
+	checkout(t, c, tree)
+	if got := read(t, c.Dir, "deps/lib x/lib.c"); got != "one\n" {
+		t.Errorf("the submodule's file holds %q", got)
+	}
+	if _, err := os.Lstat(filepath.Join(c.Dir, "deps", "lib x", "made.o")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("what a tool made stays: %v", err)
+	}
+	// What gate.link names is linked in there as anywhere.
+	write(t, filepath.Join(sub, ".env"), "KEY=1\n")
+	c.Links = []string{".env"}
+	checkout(t, c, tree)
+	if got := read(t, c.Dir, "deps/lib x/.env"); got != "KEY=1\n" {
+		t.Errorf("the linked file holds %q", got)
+	}
+	c.Links = nil
 	write(t, filepath.Join(sub, "lib.c"), "two\n")
 	if err := c.Checkout(t.Context(), tree); err == nil || !strings.Contains(err.Error(), `"deps/lib x"`) || !strings.Contains(err.Error(), "lib.c") {
 		t.Errorf("an edited submodule: %v", err)
@@ -161,4 +194,37 @@ func TestSubmodules(t *testing.T) {
 	tree = w.tree()
 	checkout(t, c, tree)
 	w.exact(c, tree)
+}
+
+func TestNestedSubmodules(t *testing.T) {
+	innermost := newWork(t)
+	innermost.write("deep.c", "deep\n")
+	innermost.tree()
+	innermost.git("commit", "-qm", "one")
+	inner := newWork(t)
+	inner.write("lib.c", "one\n")
+	inner.git("submodule", "add", "-q", innermost.dir, "deep")
+	inner.tree()
+	inner.git("commit", "-qm", "one")
+	w := newWork(t)
+	w.write("a.txt", "a\n")
+	w.git("submodule", "add", "-q", inner.dir, "lib")
+	w.git("submodule", "update", "-q", "--init", "--recursive")
+	w.git("commit", "-qam", "with a submodule that has one")
+	tree := w.git("rev-parse", "HEAD^{tree}")
+	write(t, filepath.Join(w.dir, "lib", "deep", "untracked.c"), "untracked\n")
+	c := w.copy()
+	for range 2 {
+		checkout(t, c, tree)
+		if got := read(t, c.Dir, "lib/deep/deep.c"); got != "deep\n" {
+			t.Errorf("the inner submodule's file holds %q", got)
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(c.Dir, "lib", "deep", "untracked.c")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the inner submodule holds an untracked file (%v)", err)
+	}
+	write(t, filepath.Join(w.dir, "lib", "deep", "deep.c"), "changed\n")
+	if err := c.Checkout(t.Context(), tree); err == nil || !strings.Contains(err.Error(), `"lib`) {
+		t.Errorf("an edited inner submodule: %v", err)
+	}
 }

@@ -31,6 +31,7 @@ type Copy struct {
 	repo     *git.Repo
 	home     string // the folder around Dir
 	index    string
+	modules  string // the folder of the submodules' indexes
 	settings string
 	lock     *flock.Flock
 	python   []string // folders of the copy that outrank an editable install
@@ -81,7 +82,7 @@ func open(ctx context.Context, repo *git.Repo, cacheHome, which string) (*Copy, 
 	}
 	return &Copy{
 		Dir: filepath.Join(home, "tree"), repo: repo, home: home,
-		index: filepath.Join(home, "index"), settings: filepath.Join(home, "settings"), lock: lock,
+		index: filepath.Join(home, "index"), modules: filepath.Join(home, "modules"), settings: filepath.Join(home, "settings"), lock: lock,
 	}, nil
 }
 

@@ -19,6 +19,7 @@ type story struct {
 	found  []finding
 	done   map[string]string // requirements that were once seen as committed, and their commits
 	before map[string]int    // how often the agent had been called for each when it was seen as committed
+	waited bool              // the loop has waited for a decision
 }
 
 func newStory(w *world) *story {
@@ -62,6 +63,7 @@ func (s *story) tell(disturb func() disturbance) error {
 // decide carries out the user's decisions about what is blocked by its own failures: what is to become of the one that
 // cannot be done, and to try again where a killed agent cost an attempt.
 func (s *story) decide(report string, disturb func() disturbance) error {
+	s.waited = true
 	for _, m := range ownFailure.FindAllStringSubmatch(report, -1) {
 		if strings.Contains(m[0], "behind") || strings.Contains(m[0], "blocked by") {
 			continue

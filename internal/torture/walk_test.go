@@ -221,6 +221,7 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 	defer w.close()
 	w.byHand = rand.IntN(2) == 0
 	s := newStory(w)
+	late := rand.IntN(3) == 0 // nothing happens before the user's decision: its own steps are as many as any program's
 	counted := 0
 	err = s.tell(func() disturbance {
 		for ; counted < len(s.starts); counted++ {
@@ -232,7 +233,7 @@ func walk(t *testing.T, y *tally, enough func() bool) {
 		if rand.IntN(4) == 0 {
 			w.forget()
 		}
-		if s.kills() >= killsPerWorld || enough() {
+		if s.kills() >= killsPerWorld || enough() || late && !s.waited {
 			return disturbance{}
 		}
 		before := ""

@@ -6,19 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
-	"slices"
+	"path/filepath"
 	"strings"
 
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/snapshot"
 )
 
 // Tree is the tree that the worktree would be: that of the commit base with every change in it, ignored files and the
 // user's own untracked ones left out.
 func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
-	leaveOut, err := w.UserFiles(ctx)
+	leaveOut, err := w.userFilesBeside(ctx, base)
 	if err != nil {
 		return "", err
 	}
@@ -61,25 +63,44 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return "", err
 	}
-	// A repository inside the repository is one entry, and git refuses to add one without a commit: it is left out here,
-	// and an attempt's is named below for the gate to refuse.
-	inner, err := w.listNested(ctx, private)
+	if err := w.openFolders(ctx, base); err != nil {
+		return "", err
+	}
+	if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
+		if git.CodeOf(err) <= 0 {
+			return "", err
+		}
+		// A file that must not be read is the one thing that git does not pass over.
+		out, listErr := private.Output(ctx, "ls-files", "-z")
+		if listErr != nil {
+			return "", listErr
+		}
+		for _, path := range git.Records(out) {
+			w.openFile(path)
+		}
+		if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
+			return "", err
+		}
+	}
+	// A repository inside the repository is one entry, and git refuses to add one without a commit: an attempt's is named
+	// for the gate to refuse.
+	others, err := w.others(ctx, private, leaveOut)
 	if err != nil {
 		return "", err
 	}
-	add := []string{"--no-literal-pathspecs", "add", "-A", "--", ":/"}
-	for _, path := range inner {
-		add = append(add, ":(top,exclude,literal)"+strings.TrimSuffix(path, "/"))
-	}
-	if _, err := private.Output(ctx, add...); err != nil {
-		return "", err
-	}
-	for _, path := range inner {
-		if slices.Contains(leaveOut, path) {
+	var list bytes.Buffer
+	for _, path := range others {
+		if inner, ok := strings.CutSuffix(path, "/"); ok {
+			if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", "160000,"+base+","+inner); err != nil {
+				return "", err
+			}
 			continue
 		}
-		entry := "160000," + base + "," + strings.TrimSuffix(path, "/")
-		if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", entry); err != nil {
+		w.openFile(path)
+		list.WriteString(path + "\x00")
+	}
+	if list.Len() > 0 {
+		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--add", "--remove", "--stdin"); err != nil {
 			return "", err
 		}
 	}
@@ -87,18 +108,61 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	if err != nil {
 		return "", err
 	}
-	var list bytes.Buffer
-	for _, path := range slices.Concat(leaveOut, unignored) {
-		if !strings.HasSuffix(path, "/") {
-			list.WriteString(path + "\x00")
-		}
-	}
-	if list.Len() > 0 {
-		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--force-remove", "--stdin"); err != nil {
+	if len(unignored) > 0 {
+		names := []byte(strings.Join(unignored, "\x00") + "\x00")
+		if _, err := private.Input(ctx, names, "update-index", "-z", "--force-remove", "--stdin"); err != nil {
 			return "", err
 		}
 	}
 	return private.Line(ctx, "write-tree")
+}
+
+// openFolders makes the folders of the commit base readable where an agent has made them unreadable: git takes what is in
+// them for unchanged.
+func (w *Workspace) openFolders(ctx context.Context, base string) error {
+	entries, err := w.Repo.Entries(ctx, base)
+	if err != nil {
+		return err
+	}
+	last := ""
+	for _, e := range entries {
+		i := strings.LastIndexByte(e.Path, '/')
+		if i < 0 || e.Path[:i] == last {
+			continue
+		}
+		last = e.Path[:i]
+		for dir := range w.foldersAbove(e.Path) {
+			if info, err := os.Lstat(dir); err == nil && info.Mode()&0o500 != 0o500 {
+				if err := snapshot.OpenFolder(dir); err != nil {
+					return fmt.Errorf("look into %q: %w", last, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// foldersAbove are the folders above a path that are there, the uppermost first, as far as no link or file is in the way.
+func (w *Workspace) foldersAbove(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i, b := range path {
+			if b != '/' {
+				continue
+			}
+			dir := filepath.Join(w.Repo.Top, filepath.FromSlash(path[:i]))
+			if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !yield(dir) {
+				return
+			}
+		}
+	}
+}
+
+// openFile makes a file readable.
+func (w *Workspace) openFile(path string) {
+	full := filepath.Join(w.Repo.Top, filepath.FromSlash(path))
+	if info, err := os.Lstat(full); err == nil && info.Mode().IsRegular() && info.Mode()&0o400 == 0 {
+		_ = os.Chmod(full, info.Mode().Perm()|0o600) // where that fails git says so
+	}
 }
 
 // SetIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made

@@ -84,9 +84,11 @@ func (w *Workspace) treeOf(ctx context.Context, files map[string]File) (string, 
 	var info bytes.Buffer
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f := files[path]
-		hash, err := w.Repo.Store(ctx, f.Data)
-		if err != nil {
-			return "", err
+		hash := f.Hash
+		if hash == "" {
+			if hash, err = w.Repo.Store(ctx, f.Data); err != nil {
+				return "", err
+			}
 		}
 		fmt.Fprintf(&info, "%s %s\t%s\x00", f.gitMode(), hash, path)
 	}

@@ -53,7 +53,7 @@ func (w *Workspace) restoreRefs(ctx context.Context, g *Guard) (notes []string, 
 		switch {
 		case ref == w.Branch || strings.HasPrefix(ref, ours):
 			continue
-		case there && refs.Symbolic[ref] != target && g.Symbolic != nil: // nil: an older version's guard, which did not know
+		case there && refs.Symbolic[ref] != target:
 			err = w.pointRef(ctx, ref, was, target)
 			notes = append(notes, fmt.Sprintf("%s led elsewhere and is put back", ref))
 		case there && (now == was || target != ""): // whom it leads to is looked at by itself

@@ -3,9 +3,9 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"ralph-loop/internal/atomicfile"
+	"ralph-loop/internal/failpoint"
 	"ralph-loop/internal/git"
 )
 
@@ -21,17 +22,32 @@ const maxStored = 10 << 20
 
 // untrackedFile is a file of the user's that git does not track: never committed, put back if an attempt changes it.
 type untrackedFile struct {
-	Path string `json:"path"`
-	Mode string `json:"mode"` // as git writes it
-	Hash string `json:"hash"` // of its bytes in the object database; empty: not stored, too large or a repository
+	Path string
+	Mode fs.FileMode
+	Hash string // of its bytes in the object database; notStored: too large, not to be read, or a repository
+	Size int64
+	Time int64 // when it was last written, in nanoseconds
 }
+
+const notStored = "-"
+
+func (u untrackedFile) stored() bool { return u.Hash != notStored }
 
 // NoteUntracked stores the user's untracked files and names them.
 func (w *Workspace) NoteUntracked(ctx context.Context) error {
-	if err := w.storeIgnored(ctx); err != nil {
+	// The user's index may hold an untracked file's name alone (git add -N): HEAD says what is tracked.
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
 		return err
 	}
-	all, large, err := w.storeUntracked(ctx)
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", "HEAD"); err != nil {
+		return err
+	}
+	if err := w.storeIgnored(ctx, private); err != nil {
+		return err
+	}
+	all, warnings, err := w.storeUntracked(ctx, private)
 	if err != nil || len(all) == 0 {
 		return err
 	}
@@ -52,31 +68,26 @@ func (w *Workspace) NoteUntracked(ctx context.Context) error {
 		what = fmt.Sprintf("%d untracked files are left alone, never committed, and put back if an attempt changes them", len(all))
 	}
 	w.Say("%s: %s%s", what, strings.Join(names, ", "), more)
-	for _, path := range large {
-		w.Say("warning: %q is larger than 10 MB and is not stored: if an attempt changes it, it cannot be put back", path)
+	for _, warning := range warnings {
+		w.Say("warning: %s", warning)
 	}
 	return nil
 }
 
-func (w *Workspace) untrackedPath() string {
-	return filepath.Join(w.Repo.StateDir(), "untracked.json")
-}
-
-// storeUntracked remembers the user's untracked files at the start of a run and gives their names and those that are
-// too large to be stored.
-func (w *Workspace) storeUntracked(ctx context.Context) (all, large []string, err error) {
-	out, err := w.Repo.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
+// storeUntracked remembers the user's untracked files at the start of a run and gives their names and a line for each that
+// is not stored. It costs a few calls of git, however many there are, and holds no content in memory.
+func (w *Workspace) storeUntracked(ctx context.Context, index *git.Repo) (all, warnings []string, err error) {
+	out, err := index.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, nil, err
 	}
-	files := []untrackedFile{}
-	kept := map[string]File{}
+	var files []untrackedFile
+	kept := contents{}
 	for _, path := range git.Records(out) {
 		if strings.HasSuffix(path, "/") { // a repository of its own
-			files = append(files, untrackedFile{Path: path})
+			files = append(files, untrackedFile{Path: path, Hash: notStored})
 			continue
 		}
-		all = append(all, path)
 		full := filepath.Join(w.Repo.Top, path)
 		info, err := os.Lstat(full)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -85,31 +96,62 @@ func (w *Workspace) storeUntracked(ctx context.Context) (all, large []string, er
 		if err != nil {
 			return nil, nil, fmt.Errorf("look at the untracked files: %w", err)
 		}
-		if info.Size() > maxStored || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
-			files, large = append(files, untrackedFile{Path: path}), append(large, path)
-			continue
+		all = append(all, path)
+		u := untrackedFile{Path: path, Mode: info.Mode(), Hash: notStored, Size: info.Size(), Time: info.ModTime().UnixNano()}
+		why := ""
+		switch {
+		case info.Size() > maxStored:
+			why = "is larger than 10 MB"
+		case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
+			why = "is neither a file nor a link"
+		case !readable(full, info):
+			why = "cannot be read"
+		default:
+			if err := kept.add(full, path, info); err != nil {
+				return nil, nil, fmt.Errorf("store the untracked files: %w", err)
+			}
 		}
-		f, err := readFile(full)
-		if err != nil {
-			return nil, nil, fmt.Errorf("store the untracked files: %w", err)
+		if why != "" {
+			warnings = append(warnings, fmt.Sprintf("%q %s and is not stored: if an attempt changes it, it cannot be put back", path, why))
 		}
-		hash, err := w.Repo.Store(ctx, f.Data)
-		if err != nil {
-			return nil, nil, err
-		}
-		files = append(files, untrackedFile{Path: path, Mode: f.gitMode(), Hash: hash})
-		kept[path] = f
+		files = append(files, u)
+	}
+	if err := kept.store(ctx, w.Repo); err != nil {
+		return nil, nil, fmt.Errorf("store the untracked files: %w", err)
 	}
 	if len(kept) > 0 {
 		if _, err := w.keepFiles(ctx, "untracked", "begin", kept, "the user's untracked files as the run began"); err != nil {
 			return nil, nil, err
 		}
 	}
-	data, err := json.Marshal(files)
-	if err != nil {
-		return nil, nil, err
+	for i, u := range files {
+		if f, ok := kept[u.Path]; ok {
+			files[i].Hash = f.Hash
+		}
 	}
-	return all, large, atomicfile.Write(w.untrackedPath(), append(data, '\n'))
+	return all, warnings, w.writeUntracked(files)
+}
+
+func readable(path string, info fs.FileInfo) bool {
+	if !info.Mode().IsRegular() {
+		return true
+	}
+	f, err := os.Open(path)
+	if err == nil {
+		_ = f.Close()
+	}
+	return !errors.Is(err, fs.ErrPermission)
+}
+
+func (w *Workspace) untrackedPath() string { return filepath.Join(w.Repo.StateDir(), "untracked") }
+
+// writeUntracked writes the list: of each file its mode, hash, size and time, a tab, its name whatever bytes that has, a NUL.
+func (w *Workspace) writeUntracked(files []untrackedFile) error {
+	var list bytes.Buffer
+	for _, u := range files {
+		fmt.Fprintf(&list, "%o %s %d %d\t%s\x00", u.Mode, u.Hash, u.Size, u.Time, u.Path)
+	}
+	return atomicfile.Write(w.untrackedPath(), list.Bytes())
 }
 
 // untracked are the user's untracked files as the run began.
@@ -122,19 +164,29 @@ func (w *Workspace) untracked() ([]untrackedFile, error) {
 		return nil, fmt.Errorf("read the list of untracked files: %w", err)
 	}
 	var files []untrackedFile
-	if err := json.Unmarshal(data, &files); err != nil {
-		return nil, fmt.Errorf("read the list of untracked files in %s: %w", w.untrackedPath(), err)
+	for _, record := range git.Records(data) {
+		head, path, _ := strings.Cut(record, "\t")
+		u := untrackedFile{Path: path}
+		if _, err := fmt.Sscanf(head, "%o %s %d %d", &u.Mode, &u.Hash, &u.Size, &u.Time); err != nil || path == "" {
+			return nil, fmt.Errorf("read the list of untracked files in %s: %q is no line of it", w.untrackedPath(), record)
+		}
+		files = append(files, u)
 	}
 	return files, nil
 }
 
 // UserFiles are the names of the user's untracked files as the run began, without those that the baseline has by now.
 func (w *Workspace) UserFiles(ctx context.Context) ([]string, error) {
+	return w.userFilesBeside(ctx, w.Baseline)
+}
+
+// userFilesBeside is UserFiles without those that the commit rev has.
+func (w *Workspace) userFilesBeside(ctx context.Context, rev string) ([]string, error) {
 	files, err := w.untracked()
 	if err != nil || len(files) == 0 {
 		return nil, err
 	}
-	entries, err := w.Repo.Entries(ctx, w.Baseline)
+	entries, err := w.Repo.Entries(ctx, rev)
 	if err != nil {
 		return nil, err
 	}
@@ -170,48 +222,106 @@ func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File
 	if err != nil {
 		return nil, nil, err
 	}
+	user := map[string]bool{}
+	for _, name := range names {
+		user[name] = true
+	}
 	found = map[string]File{}
+	inPlace := contents{}
+	var spoiled []untrackedFile
 	for _, u := range files {
-		if !slices.Contains(names, u.Path) {
+		if !user[u.Path] {
 			continue
 		}
 		if err := w.clearWay(u.Path, found); err != nil {
 			return nil, nil, err
 		}
 		full := filepath.Join(w.Repo.Top, u.Path)
-		now, err := readFile(full)
-		if u.Hash == "" {
+		info, err := os.Lstat(full)
+		switch {
+		case !u.stored():
 			if errors.Is(err, fs.ErrNotExist) {
 				notes = append(notes, fmt.Sprintf("%q, untracked, is gone and was not stored: too large, or a repository of its own", u.Path))
 			}
 			continue
-		}
-		data, catErr := w.Repo.Output(ctx, "cat-file", "blob", u.Hash)
-		if catErr != nil {
-			return nil, nil, catErr
-		}
-		was := File{Data: data, Mode: modeOf(u.Mode)}
-		what := "deleted"
-		if err == nil {
-			if was.gitMode() == now.gitMode() && bytes.Equal(was.Data, now.Data) {
+		case err == nil && u.isAt(full, info):
+			if info.Mode() == u.Mode || u.Mode&fs.ModeSymlink != 0 {
 				continue
 			}
-			found[u.Path], what = now, "changed"
+			if err := os.Chmod(full, u.Mode.Perm()); err != nil {
+				return nil, nil, fmt.Errorf("put back %q: %w", u.Path, err)
+			}
+			failpoint.Step("put a mode back")
+			notes = append(notes, putBack(u.Path, "changed"))
+			continue
+		case err == nil:
+			if err := w.gather(full, u.Path, inPlace); err != nil {
+				return nil, nil, fmt.Errorf("keep what is in the place of %q: %w", u.Path, err)
+			}
+			notes = append(notes, putBack(u.Path, "changed"))
+		default:
+			notes = append(notes, putBack(u.Path, "deleted"))
 		}
-		if err := was.Put(full); err != nil {
-			return nil, nil, fmt.Errorf("put back %q: %w", u.Path, err)
-		}
-		notes = append(notes, fmt.Sprintf("%q is untracked and not the agent's to touch: it was %s and is put back", u.Path, what))
+		spoiled = append(spoiled, u)
 	}
-	return found, notes, nil
+	if err := inPlace.store(ctx, w.Repo); err != nil {
+		return nil, nil, fmt.Errorf("keep what is in the place of untracked files: %w", err)
+	}
+	for path, f := range inPlace {
+		found[path] = f
+	}
+	hashes := make([]string, len(spoiled))
+	for i, u := range spoiled {
+		hashes[i] = u.Hash
+	}
+	err = w.Repo.Blobs(ctx, hashes, func(i int, data io.Reader, _ int64) error {
+		was := File{Mode: spoiled[i].Mode}
+		if was.Data, err = io.ReadAll(data); err != nil { // one at a time, of at most maxStored
+			return err
+		}
+		if err := was.Put(filepath.Join(w.Repo.Top, spoiled[i].Path)); err != nil {
+			return fmt.Errorf("put back %q: %w", spoiled[i].Path, err)
+		}
+		return nil
+	})
+	return found, notes, err
+}
+
+func putBack(path, what string) string {
+	return fmt.Sprintf("%q is untracked and not the agent's to touch: it was %s and is put back", path, what)
+}
+
+// isAt reports whether the file at full has the content, and is of the kind, that was stored.
+func (u untrackedFile) isAt(full string, info fs.FileInfo) bool {
+	if info.Mode().Type() != u.Mode.Type() {
+		return false
+	}
+	if u.Mode&fs.ModeSymlink != 0 {
+		to, err := os.Readlink(full)
+		if err != nil {
+			return false
+		}
+		same, err := git.Holds(strings.NewReader(to), int64(len(to)), u.Hash)
+		return same && err == nil
+	}
+	if info.Size() != u.Size {
+		return false
+	}
+	f, err := os.Open(full)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // only read
+	same, err := git.Holds(f, u.Size, u.Hash)
+	return same && err == nil
 }
 
 func (w *Workspace) ignoredPath() string { return filepath.Join(w.Repo.StateDir(), "ignored") }
 
 // storeIgnored remembers what git ignores at the start of a run, folders as one entry. Such a file may hold a secret, and
 // stays the user's when an attempt edits .gitignore.
-func (w *Workspace) storeIgnored(ctx context.Context) error {
-	out, err := w.Repo.Output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
+func (w *Workspace) storeIgnored(ctx context.Context, index *git.Repo) error {
+	out, err := index.Output(ctx, "ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory")
 	if err != nil {
 		return err
 	}
