@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"slices"
 )
@@ -15,6 +16,7 @@ type guardFile struct {
 	Other    []named[bool]
 	Files    []named[File]
 	Locks    [][]byte
+	Folders  []named[fs.FileMode]
 }
 
 type named[T any] struct {
@@ -24,7 +26,7 @@ type named[T any] struct {
 
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
-	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files)}
+	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Folders: listed(g.Folders)}
 	for _, n := range listed(g.Symbolic) {
 		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
 	}
@@ -40,7 +42,7 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files)}
+	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Folders: mapped(f.Folders)}
 	for _, n := range f.Symbolic {
 		g.Symbolic[string(n.Name)] = string(n.Value)
 	}

@@ -33,7 +33,9 @@ func TestPutBackModes(t *testing.T) {
 	for path := range paths {
 		before[path] = mode(path)
 	}
-	g, err := w.Remember(t.Context(), "marker", 1)
+	_, err := w.Remember(t.Context(), "marker", 1)
+	must(t, err)
+	read, err := w.Remembered()
 	must(t, err)
 	must(t, os.RemoveAll(filepath.Join(w.Repo.GitDir, "hooks")))
 	must(t, os.Symlink(outside, filepath.Join(w.Repo.GitDir, "hooks")))
@@ -48,7 +50,7 @@ func TestPutBackModes(t *testing.T) {
 	}
 	must(t, os.Chmod(filepath.Dir(w.Repo.Sprint()), 0))
 	must(t, os.Chmod(w.Repo.GitDir, 0o555))
-	must(t, w.PutBackModes(g))
+	must(t, w.PutBackModes(read))
 	for path, want := range before {
 		if got := mode(path); got != want {
 			t.Errorf("%s is %v, was %v", path, got, want)
