@@ -298,7 +298,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	tree, err := c.workspace().Stage(ctx)
+	tree, refused, err := c.workspace().Stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -316,6 +316,10 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	c.explain(a, ended, log)
 	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, promptFile)); err != nil {
 		return err
+	}
+	if refused != "" {
+		a.Changed, a.Digest = false, "not everything could be committed, so nothing was judged:\n"+refused
+		return nil
 	}
 	if a.Changed {
 		return nil
