@@ -112,6 +112,9 @@ func (w *Workspace) guardPath() string { return filepath.Join(w.Repo.StateDir(),
 
 // Remember makes a guard for the attempt of that number, whose agent's processes will have the marker, and writes it down.
 func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*Guard, error) {
+	if err := w.Repo.KeepHead(); err != nil {
+		return nil, err
+	}
 	refs, err := w.Repo.Refs(ctx)
 	if err != nil {
 		return nil, err
@@ -170,6 +173,13 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	notes, err := w.dropLocks(w.guardPath(), g.Locks)
 	if err != nil {
 		return err
+	}
+	mended, err := w.Repo.Mend(w.Branch, w.Baseline)
+	if err != nil {
+		return err
+	}
+	for _, name := range mended {
+		notes = append(notes, fmt.Sprintf(".git/%s was damaged, and is mended", name))
 	}
 	stashLog, _ := os.ReadFile(w.stashLog()) // as the attempt left it; where there is none, the ref is kept as any other
 	found, fileNotes, err := w.restoreFiles(g, ours)
