@@ -149,7 +149,7 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
 	failpoint.Step("write prompt.txt")
-	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
+	ended, err := c.dispatch(watched, id, g, dir, timeout, command)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *Checkpoint) prepareAttempt(prompt io.Reader) ([]byte, error) {
 }
 
 // dispatch runs the agent.
-func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
+func (c *Checkpoint) dispatch(ctx context.Context, id string, g *workspace.Guard, dir string, timeout time.Duration, command []string) (run.Ended, error) {
 	prompt, err := os.Open(filepath.Join(dir, promptFile))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
@@ -201,13 +201,13 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 	defer log.Close()
 	failpoint.Step("write agent.log")
 	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
-	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.reportPath()}
+	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", g.Attempt), "RALPH_REPORT=" + c.reportPath()}
 	if r := c.p.Find(id); r.Status == InfraDispatch {
 		env = append(env, "RALPH_INFRA=1")
 	}
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
-		ID: marker, Alone: true,
+		ID: g.Marker, Alone: true,
 		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
@@ -215,6 +215,9 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		err = c.keepRun()
 	}
 	if err != nil {
+		return ended, err
+	}
+	if err := c.workspace().PutBackModes(g); err != nil {
 		return ended, err
 	}
 	if err := c.workspace().DropLinks(); err != nil {
@@ -300,7 +303,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	tree, err := c.workspace().Stage(ctx)
+	tree, refused, err := c.workspace().Stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -318,6 +321,10 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	c.explain(a, ended, log)
 	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, promptFile)); err != nil {
 		return err
+	}
+	if refused != "" {
+		a.Changed, a.Digest = false, "not everything could be committed, so nothing was judged:\n"+refused
+		return nil
 	}
 	if a.Changed {
 		return nil

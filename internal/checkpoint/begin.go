@@ -276,6 +276,9 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 		}
 	}
 	indexTree, err := c.repo.IndexTree(ctx)
+	if git.CodeOf(err) > 0 {
+		return exit.Fail("'git read-tree HEAD' makes it anew; the files stay as they are", "read the index: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("read the index: %w", err)
 	}

@@ -20,15 +20,16 @@ import (
 // and hooks, the toolkit's own state. It lies on disk while the agent runs: when this program is killed, the next one finds
 // there what to put back, and which processes are still to be ended.
 type Guard struct {
-	Marker   string            // that the agent's processes have
-	Attempt  int               // its number
-	Refs     map[string]string // full name → hash
-	Symbolic map[string]string // of those that lead to another ref: which one
-	Other    map[string]bool   // the branches that other worktrees have checked out
-	Files    map[string]File   // absolute path → content
-	Locks    []string          // git's, which were there: somebody else's
-	Modules  []string          // the git directories of the submodules that are checked out
-	Control  map[string]*File  // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
+	Marker   string                 // that the agent's processes have
+	Attempt  int                    // its number
+	Refs     map[string]string      // full name → hash
+	Symbolic map[string]string      // of those that lead to another ref: which one
+	Other    map[string]bool        // the branches that other worktrees have checked out
+	Files    map[string]File        // absolute path → content
+	Locks    []string               // git's, which were there: somebody else's
+	Modules  []string               // the git directories of the submodules that are checked out
+	Control  map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
+	Folders  map[string]fs.FileMode // absolute path → permissions
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -143,11 +144,14 @@ func (w *Workspace) guardPath() string { return filepath.Join(w.Repo.StateDir(),
 
 // Remember makes a guard for the attempt of that number, whose agent's processes will have the marker, and writes it down.
 func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*Guard, error) {
+	if err := w.Repo.KeepHead(); err != nil {
+		return nil, err
+	}
 	refs, err := w.Repo.Refs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks()}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders()}
 	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
 		return nil, err
 	}
@@ -201,12 +205,22 @@ func (w *Workspace) Forget() error {
 // ref, since it may be the user's own edit. ours gives, of the guarded files as they were and are, those that may differ:
 // the loop's own programs wrote them meanwhile. Files come before refs: git must not be called with an agent's settings.
 func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now map[string]File) map[string]bool) error {
+	if err := w.PutBackModes(g); err != nil {
+		return err
+	}
 	if err := w.DropLinks(); err != nil {
 		return err
 	}
 	notes, err := w.dropLocks(w.guardPath(), g.Locks)
 	if err != nil {
 		return err
+	}
+	mended, err := w.Repo.Mend(w.Branch, w.Baseline)
+	if err != nil {
+		return err
+	}
+	for _, name := range mended {
+		notes = append(notes, fmt.Sprintf(".git/%s was damaged, and is mended", name))
 	}
 	stashLog, _ := os.ReadFile(w.stashLog()) // as the attempt left it; where there is none, the ref is kept as any other
 	found, fileNotes, err := w.restoreFiles(g, ours)

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"slices"
 )
@@ -17,6 +18,7 @@ type guardFile struct {
 	Locks    [][]byte
 	Modules  [][]byte
 	Control  []named[*File]
+	Folders  []named[fs.FileMode]
 }
 
 type named[T any] struct {
@@ -26,7 +28,7 @@ type named[T any] struct {
 
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
-	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Control: listed(g.Control)}
+	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Control: listed(g.Control), Folders: listed(g.Folders)}
 	for _, n := range listed(g.Symbolic) {
 		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
 	}
@@ -45,7 +47,7 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Control: mapped(f.Control)}
+	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Control: mapped(f.Control), Folders: mapped(f.Folders)}
 	for _, n := range f.Symbolic {
 		g.Symbolic[string(n.Name)] = string(n.Value)
 	}
