@@ -33,6 +33,7 @@ type Guard struct {
 	Folders  map[string]fs.FileMode // absolute path → permissions
 	Hooks    map[string]*File       // absolute path → content, where core.hooksPath leads elsewhere; nil: nothing was there
 	Roots    []string               // where the worktree and the git directories were, as roots says
+	Special  []string               // named pipes and their like, which were there
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -154,7 +155,7 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders(), Roots: w.roots()}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders(), Special: w.special(), Roots: w.roots()}
 	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
 		return nil, err
 	}
@@ -227,6 +228,9 @@ func (g *Guard) rebase(roots []string) {
 	for i, path := range g.Locks {
 		g.Locks[i] = moved(path)
 	}
+	for i, path := range g.Special {
+		g.Special[i] = moved(path)
+	}
 	folders := make(map[string]fs.FileMode, len(g.Folders))
 	for path, mode := range g.Folders {
 		folders[moved(path)] = mode
@@ -260,6 +264,11 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
+	special, err := w.dropSpecial(g)
+	if err != nil {
+		return err
+	}
+	notes = append(notes, special...)
 	mended, err := w.Repo.Mend(w.Branch, w.Baseline)
 	if err != nil {
 		return err
