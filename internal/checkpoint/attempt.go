@@ -109,11 +109,13 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	}
 	watched, stop := run.WithParent(ctx)
 	defer stop()
+	after, stopAfter := run.Longer(watched, orderly)
+	defer stopAfter()
 	a, err = c.untilItRan(watched, id, func() (*Attempted, error) {
-		return a, c.once(watched, a, id, dir, text, timeout, command)
+		return a, c.once(watched, after, a, id, dir, text, timeout, command)
 	})
 	if watched.Err() != nil {
-		aside := c.PutAside(context.WithoutCancel(watched))
+		aside := c.PutAside(after)
 		switch {
 		case err == nil:
 			err = aside
@@ -124,12 +126,15 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	return a, err
 }
 
-// once dispatches the agent and finds out what it left.
-func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string, prompt []byte, timeout time.Duration, command []string) error {
+// orderly is how long the repository is put in order, and what a paid agent left is recorded, after an interruption. A git
+// that works on gigabytes is ended then: the next start does it.
+const orderly = 10 * time.Second
+
+// once dispatches the agent and finds out what it left. The order of the repository cannot wait for the next start: after
+// ends later than watched.
+func (c *Checkpoint) once(watched, after context.Context, a *Attempted, id, dir string, prompt []byte, timeout time.Duration, command []string) error {
 	*a = Attempted{Number: a.Number}
-	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
-	// the repository cannot wait for that.
-	after := context.WithoutCancel(watched)
+	// An interruption is no failure: the state stays as it was, and the next start puts the work aside.
 	if err := os.Remove(c.reportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the last report away: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
 )
 
 // BeginOptions are the user's wishes at a start.
@@ -89,7 +90,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	// Last of all: nobody may take it for the user's own files.
 	err = c.layOut(ctx)
 	if ctx.Err() != nil {
-		err = cmp.Or(err, c.PutAside(context.WithoutCancel(ctx)), context.Cause(ctx))
+		after, stop := run.Longer(ctx, orderly)
+		defer stop()
+		err = cmp.Or(err, c.PutAside(after), context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, err

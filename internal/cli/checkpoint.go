@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -456,16 +457,24 @@ func (v *checkpointVerbs) cost(c *urfave.Context) error {
 	return cmp.Or(err, over)
 }
 
+// mostAside is how long the tree may take to be cleaned where the loop ends. The next start has the time.
+const mostAside = 10 * time.Second
+
+var errTooLong = fmt.Errorf("it takes longer than %s", mostAside)
+
 func (v *checkpointVerbs) aside(c *urfave.Context) error {
 	if _, err := v.p.operands(c, "ralph-checkpoint aside", 0, 0); err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	// It is what a driver does that was told to end.
+	ctx, stop := context.WithTimeoutCause(c.Context, mostAside, errTooLong)
+	defer stop()
+	cp, release, err := v.open(ctx, true, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return cp.PutAside(c.Context)
+	return cp.PutAside(ctx)
 }
 
 func (v *checkpointVerbs) finish(c *urfave.Context) error {
