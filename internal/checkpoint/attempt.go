@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,10 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if last := c.p.LastAttempt; last != nil && last.Aside && last.Req == id && last.Number == a.Number && !infra {
 		return c.putBackAttempt(ctx, last, dir)
 	}
+	// What somebody commits is neither the agent's nor to be built on unseen.
+	if head, err := c.repo.Head(ctx); err != nil || head != c.p.Baseline {
+		return nil, cmp.Or(err, c.headMoved(id, c.p.Baseline, head))
+	}
 	text, err := c.prepareAttempt(prompt)
 	if err != nil {
 		return nil, err
@@ -90,7 +95,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		if err != nil {
 			return err
 		}
-		p.LastAttempt, p.Left = nil, ""
+		p.LastAttempt, p.Left, p.GivenBack = nil, "", false
 		if !infra {
 			r.Steps.Isolate = r.Steps.after(c.stamp())
 		}
@@ -399,20 +404,26 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted,
 }
 
 // pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
-// clock was set back since.
+// clock was set back since, but for the oldest of its agents' logs. What was moved there to be kept is kept.
 func (c *Checkpoint) pruneRuns() error {
 	root := workspace.RunsDir(c.repo)
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == git.RefName(c.p.Run) })
-	total := sizeOf(filepath.Join(root, git.RefName(c.p.Run)))
+	present := git.RefName(c.p.Run)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == present })
+	total, err := pruneLogs(filepath.Join(root, present))
+	if err != nil {
+		return err
+	}
 	for i, kept := len(entries)-1, 1; i >= 0; i, kept = i-1, kept+1 {
 		dir := filepath.Join(root, entries[i].Name())
-		total += sizeOf(dir)
+		for _, f := range filesOfRun(dir) {
+			total += f.size
+		}
 		if kept >= keptRuns || total > maxLogs {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := workspace.DropRun(dir); err != nil {
 				return fmt.Errorf("remove the logs of an old run: %w", err)
 			}
 			failpoint.Step("remove the logs of an old run")
@@ -421,15 +432,44 @@ func (c *Checkpoint) pruneRuns() error {
 	return nil
 }
 
-// sizeOf is how many bytes the files below dir hold.
-func sizeOf(dir string) (total int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+// pruneLogs removes the oldest agents' logs of a run that has too many bytes, and gives how many it has then. The newest
+// stays, however large.
+func pruneLogs(dir string) (total int64, err error) {
+	files := filesOfRun(dir)
+	for _, f := range files {
+		total += f.size
+	}
+	logs := slices.DeleteFunc(files, func(f runFile) bool { return filepath.Base(f.path) != logFile })
+	slices.SortStableFunc(logs, func(a, b runFile) int { return a.written.Compare(b.written) })
+	for len(logs) > 1 && total > maxLogs {
+		if err := os.Remove(logs[0].path); err != nil {
+			return total, fmt.Errorf("remove an old log: %w", err)
+		}
+		failpoint.Step("remove an old log")
+		total, logs = total-logs[0].size, logs[1:]
+	}
+	return total, nil
+}
+
+type runFile struct {
+	path    string
+	size    int64
+	written time.Time
+}
+
+// filesOfRun are the files that a run left of its attempts.
+func filesOfRun(dir string) (files []runFile) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.IsDir() && workspace.MovedAway(d.Name()):
+			return fs.SkipDir
+		case !d.IsDir():
 			if info, err := d.Info(); err == nil {
-				total += info.Size()
+				files = append(files, runFile{path, info.Size(), info.ModTime()})
 			}
 		}
 		return nil
 	})
-	return total
+	return files
 }

@@ -405,6 +405,34 @@ func (w *Workspace) moveAway(path, id, why string) error {
 	return nil
 }
 
+// MovedAway reports whether a folder of that name beside those of the attempts holds what was moved out of the way.
+func MovedAway(name string) bool { return strings.HasPrefix(name, innerPrefix) }
+
+// DropRun removes what a run left of its attempts, in its folder dir, and leaves what was moved there.
+func DropRun(dir string) error {
+	moved, err := fs.Glob(os.DirFS(dir), "*/"+innerPrefix+"*")
+	for i := range moved {
+		moved[i] = filepath.Join(dir, filepath.FromSlash(moved[i]))
+	}
+	if err != nil || len(moved) == 0 {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains(moved, path):
+			return fs.SkipDir
+		case slices.ContainsFunc(moved, func(m string) bool { return path == dir || path == filepath.Dir(m) }):
+			return nil
+		}
+		if err := os.RemoveAll(path); err != nil || !d.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	})
+}
+
 // others are what an index has not and git does not ignore, without those in but: a folder that holds a repository of
 // its own and is no submodule has a slash at its end.
 func (w *Workspace) others(ctx context.Context, index *git.Repo, but []string) ([]string, error) {

@@ -27,6 +27,8 @@ type Guard struct {
 	Other    map[string]bool        // the branches that other worktrees have checked out
 	Files    map[string]File        // absolute path → content
 	Locks    []string               // git's, which were there: somebody else's
+	Modules  []string               // the git directories of the submodules that are checked out
+	Control  map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
 	Folders  map[string]fs.FileMode // absolute path → permissions
 }
 
@@ -36,8 +38,8 @@ func (g *Guard) id(w *Workspace) string { return fmt.Sprintf("%s-%d", w.Req, g.A
 // maxGuarded is the largest file that can be put back, in bytes; settings, hooks and state are far smaller.
 const maxGuarded = 64 << 20
 
-// guarded are the roots of what is guarded: files, or folders with all below them.
-func (w *Workspace) guarded() []string {
+// guarded are the roots of what is guarded: files, or folders with all below them. modules is Guard.Modules.
+func (w *Workspace) guarded(modules []string) []string {
 	common, own := w.Repo.CommonDir, w.Repo.GitDir
 	roots := []string{
 		filepath.Join(common, "config"), filepath.Join(common, "hooks"), filepath.Join(common, "info"),
@@ -45,6 +47,11 @@ func (w *Workspace) guarded() []string {
 		filepath.Join(own, "config.worktree"), filepath.Join(own, "ralph"),
 		// What else lies in .sprint-state is not ours.
 		w.Repo.Sprint(), BaselinePath(w.Repo), filepath.Join(filepath.Dir(w.Repo.Sprint()), ".gitignore"),
+	}
+	for _, dir := range modules {
+		for _, name := range settings {
+			roots = append(roots, filepath.Join(dir, name))
+		}
 	}
 	if own != common {
 		roots = append(roots, filepath.Join(own, "info"))
@@ -67,9 +74,34 @@ func (w *Workspace) unguarded(path string, kind fs.FileMode) bool {
 
 func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
 
-func (w *Workspace) readGuarded() (map[string]File, error) {
+// settings are what lies in a git directory and says what git does there.
+var settings = []string{"config", "config.worktree", "hooks", "info"}
+
+// modules are the git directories of the submodules that are checked out, inner ones too. What they hold as settings decides
+// what a checkout of their commits is.
+func (w *Workspace) modules(ctx context.Context) (dirs []string, err error) {
+	if !slices.ContainsFunc([]string{w.Repo.CommonDir, w.Repo.GitDir}, func(dir string) bool {
+		_, err := os.Lstat(filepath.Join(dir, "modules"))
+		return err == nil
+	}) {
+		return nil, nil // nothing has to be asked
+	}
+	subs, err := w.Repo.Submodules(ctx, w.Baseline)
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range subs {
+		if below(sub.GitDir, w.Repo.CommonDir) || below(sub.GitDir, w.Repo.GitDir) { // where git puts them
+			dirs = append(dirs, sub.GitDir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs, nil
+}
+
+func (w *Workspace) readGuarded(modules []string) (map[string]File, error) {
 	files := map[string]File{}
-	for _, root := range w.guarded() {
+	for _, root := range w.guarded(modules) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -120,7 +152,16 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 		return nil, err
 	}
 	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders()}
-	if g.Files, err = w.readGuarded(); err != nil {
+	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
+		return nil, err
+	}
+	if err := w.keepControl(ctx); err != nil { // it is guarded itself
+		return nil, err
+	}
+	if g.Modules, err = w.modules(ctx); err != nil {
+		return nil, err
+	}
+	if g.Files, err = w.readGuarded(g.Modules); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(g)
@@ -199,6 +240,10 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
+	control, controlNotes, err := w.restoreControl(ctx, g.Control)
+	if err != nil {
+		return err
+	}
 	untracked, untrackedNotes, err := w.restoreUntracked(ctx)
 	if err != nil {
 		return err
@@ -207,8 +252,8 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
-	notes = slices.Concat(notes, refNotes, untrackedNotes, protectedNotes)
-	for _, more := range []map[string]File{untracked, protected} {
+	notes = slices.Concat(notes, refNotes, controlNotes, untrackedNotes, protectedNotes)
+	for _, more := range []map[string]File{control, untracked, protected} {
 		for path, f := range more {
 			found["worktree/"+path] = f
 		}
@@ -231,7 +276,7 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 // each.
 func (w *Workspace) restoreFiles(g *Guard, ours func(was, now map[string]File) map[string]bool) (found map[string]File, notes []string, err error) {
 	found = map[string]File{}
-	now, err := w.readGuarded()
+	now, err := w.readGuarded(g.Modules)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -16,6 +16,8 @@ type guardFile struct {
 	Other    []named[bool]
 	Files    []named[File]
 	Locks    [][]byte
+	Modules  [][]byte
+	Control  []named[*File]
 	Folders  []named[fs.FileMode]
 }
 
@@ -26,12 +28,15 @@ type named[T any] struct {
 
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
-	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Folders: listed(g.Folders)}
+	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Control: listed(g.Control), Folders: listed(g.Folders)}
 	for _, n := range listed(g.Symbolic) {
 		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
 	}
 	for _, path := range g.Locks {
 		f.Locks = append(f.Locks, []byte(path))
+	}
+	for _, dir := range g.Modules {
+		f.Modules = append(f.Modules, []byte(dir))
 	}
 	return json.Marshal(f)
 }
@@ -42,12 +47,15 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Folders: mapped(f.Folders)}
+	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Control: mapped(f.Control), Folders: mapped(f.Folders)}
 	for _, n := range f.Symbolic {
 		g.Symbolic[string(n.Name)] = string(n.Value)
 	}
 	for _, path := range f.Locks {
 		g.Locks = append(g.Locks, string(path))
+	}
+	for _, dir := range f.Modules {
+		g.Modules = append(g.Modules, string(dir))
 	}
 	return nil
 }

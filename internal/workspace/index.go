@@ -27,6 +27,28 @@ func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
 	return w.treeWithout(ctx, base, leaveOut)
 }
 
+// TreeOfUser is Tree with what the user has staged, whatever git ignores or was untracked as the run began.
+func (w *Workspace) TreeOfUser(ctx context.Context, base string) (string, error) {
+	leaveOut, err := w.userFilesBeside(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	index, err := w.Repo.IndexTree(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, err := w.Repo.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", base, index)
+	if err != nil {
+		return "", err
+	}
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return w.fillIndex(ctx, private, base, leaveOut, git.Records(out)...)
+}
+
 func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []string) (string, error) {
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
@@ -59,9 +81,9 @@ func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error)
 }
 
 // fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change
-// in it, ignored files and the user's own untracked ones left out. An index of its own, since flags and file times that
+// in it, ignored files and the user's own untracked ones left out, staged ones taken in all the same. An index of its own, since flags and file times that
 // an agent set in the real one must hide nothing.
-func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string) (string, error) {
+func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string, staged ...string) (string, error) {
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return "", err
 	}
@@ -101,22 +123,38 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 		w.openFile(path)
 		list.WriteString(path + "\x00")
 	}
-	if list.Len() > 0 {
-		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--add", "--remove", "--stdin"); err != nil {
-			return "", w.whichCannot(ctx, git.Records(list.Bytes()), err)
-		}
+	if err := updateIndex(ctx, private, list.Bytes(), "--add", "--remove"); err != nil {
+		return "", w.whichCannot(ctx, git.Records(list.Bytes()), err)
 	}
 	unignored, err := w.unignored(ctx, private, base)
 	if err != nil {
 		return "", err
 	}
-	if len(unignored) > 0 {
-		names := []byte(strings.Join(unignored, "\x00") + "\x00")
-		if _, err := private.Input(ctx, names, "update-index", "-z", "--force-remove", "--stdin"); err != nil {
-			return "", err
-		}
+	if err := updateIndex(ctx, private, ended(unignored), "--force-remove"); err != nil {
+		return "", err
+	}
+	if err := updateIndex(ctx, private, ended(staged), "--add", "--remove"); err != nil {
+		return "", err
 	}
 	return private.Line(ctx, "write-tree")
+}
+
+// updateIndex gives the paths, each ended by a NUL, to git update-index with those options, where there are any.
+func updateIndex(ctx context.Context, index *git.Repo, paths []byte, options ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	_, err := index.Input(ctx, paths, append(append([]string{"update-index", "-z"}, options...), "--stdin")...)
+	return err
+}
+
+// ended are paths with a NUL at the end of each.
+func ended(paths []string) []byte {
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(path + "\x00")
+	}
+	return list.Bytes()
 }
 
 // openFolders makes the folders of the commit base readable where an agent has made them unreadable: git takes what is in
@@ -194,11 +232,14 @@ func (w *Workspace) takeIndex(private *git.Repo) error {
 	return w.PutIndex(data)
 }
 
-// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock nothing is
-// changed, and the error names the lock.
+// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock for
+// longer than a moment nothing is changed, and the error names the lock.
 func (w *Workspace) PutIndex(data []byte) error {
 	lock := w.Repo.Index + ".lock"
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) && git.Momentary(lock) {
+		f, err = os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
 	}
