@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,6 +81,10 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	if last := c.p.LastAttempt; last != nil && last.Aside && last.Req == id && last.Number == a.Number && !infra {
 		return c.putBackAttempt(ctx, last, dir)
 	}
+	// What somebody commits is neither the agent's nor to be built on unseen.
+	if head, err := c.repo.Head(ctx); err != nil || head != c.p.Baseline {
+		return nil, cmp.Or(err, c.headMoved(id, c.p.Baseline, head))
+	}
 	text, err := c.prepareAttempt(prompt)
 	if err != nil {
 		return nil, err
@@ -104,11 +109,13 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	}
 	watched, stop := run.WithParent(ctx)
 	defer stop()
+	after, stopAfter := run.Longer(watched, orderly)
+	defer stopAfter()
 	a, err = c.untilItRan(watched, id, func() (*Attempted, error) {
-		return a, c.once(watched, a, id, dir, text, timeout, command)
+		return a, c.once(watched, after, a, id, dir, text, timeout, command)
 	})
 	if watched.Err() != nil {
-		aside := c.PutAside(context.WithoutCancel(watched))
+		aside := c.PutAside(after)
 		switch {
 		case err == nil:
 			err = aside
@@ -119,12 +126,15 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 	return a, err
 }
 
-// once dispatches the agent and finds out what it left.
-func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string, prompt []byte, timeout time.Duration, command []string) error {
+// orderly is how long the repository is put in order, and what a paid agent left is recorded, after an interruption. A git
+// that works on gigabytes is ended then: the next start does it.
+const orderly = 10 * time.Second
+
+// once dispatches the agent and finds out what it left. The order of the repository cannot wait for the next start: after
+// ends later than watched.
+func (c *Checkpoint) once(watched, after context.Context, a *Attempted, id, dir string, prompt []byte, timeout time.Duration, command []string) error {
 	*a = Attempted{Number: a.Number}
-	// An interruption is no failure: the state stays as it was, and the next start puts the work aside. The order of
-	// the repository cannot wait for that.
-	after := context.WithoutCancel(watched)
+	// An interruption is no failure: the state stays as it was, and the next start puts the work aside.
 	if err := os.Remove(c.reportPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("take the last report away: %w", err)
 	}
@@ -144,7 +154,7 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
 	failpoint.Step("write prompt.txt")
-	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
+	ended, err := c.dispatch(watched, id, g, dir, timeout, command)
 	if err != nil {
 		return err
 	}
@@ -183,7 +193,7 @@ func (c *Checkpoint) prepareAttempt(prompt io.Reader) ([]byte, error) {
 }
 
 // dispatch runs the agent.
-func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
+func (c *Checkpoint) dispatch(ctx context.Context, id string, g *workspace.Guard, dir string, timeout time.Duration, command []string) (run.Ended, error) {
 	prompt, err := os.Open(filepath.Join(dir, promptFile))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
@@ -196,13 +206,13 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 	defer log.Close()
 	failpoint.Step("write agent.log")
 	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
-	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.reportPath()}
+	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", g.Attempt), "RALPH_REPORT=" + c.reportPath()}
 	if r := c.p.Find(id); r.Status == InfraDispatch {
 		env = append(env, "RALPH_INFRA=1")
 	}
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
-		ID: marker, Alone: true,
+		ID: g.Marker, Alone: true,
 		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
@@ -210,6 +220,9 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		err = c.keepRun()
 	}
 	if err != nil {
+		return ended, err
+	}
+	if err := c.workspace().PutBackModes(g); err != nil {
 		return ended, err
 	}
 	if err := c.workspace().DropLinks(); err != nil {
@@ -295,7 +308,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	tree, err := c.workspace().Stage(ctx)
+	tree, refused, err := c.workspace().Stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -313,6 +326,10 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	c.explain(a, ended, log)
 	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, promptFile)); err != nil {
 		return err
+	}
+	if refused != "" {
+		a.Changed, a.Digest = false, "not everything could be committed, so nothing was judged:\n"+refused
+		return nil
 	}
 	if a.Changed {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/gate"
 	"ralph-loop/internal/git"
+	"ralph-loop/internal/run"
 )
 
 // BeginOptions are the user's wishes at a start.
@@ -92,7 +93,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	// Last of all: nobody may take it for the user's own files.
 	err = c.layOut(ctx)
 	if ctx.Err() != nil {
-		err = cmp.Or(err, c.PutAside(context.WithoutCancel(ctx)), context.Cause(ctx))
+		after, stop := run.Longer(ctx, orderly)
+		defer stop()
+		err = cmp.Or(err, c.PutAside(after), context.Cause(ctx))
 	}
 	if err != nil {
 		return nil, err
@@ -187,7 +190,7 @@ func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	}
 	if head != c.p.Baseline {
 		// What the user has committed of ralph.yaml, such as a higher budget, holds from this start on.
-		cfg, err := gate.ReadConfig(ctx, c.repo, head, head)
+		cfg, err := gate.ReadConfig(ctx, c.repo, head, head, true)
 		if err != nil {
 			return err
 		}
@@ -279,6 +282,9 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 		}
 	}
 	indexTree, err := c.repo.IndexTree(ctx)
+	if git.CodeOf(err) > 0 {
+		return exit.Fail("'git read-tree HEAD' makes it anew; the files stay as they are", "read the index: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("read the index: %w", err)
 	}

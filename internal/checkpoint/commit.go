@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,7 @@ func (c *Checkpoint) Pass(ctx context.Context, id string) (commit string, err er
 		return "", err
 	}
 	if head != c.p.Baseline {
-		return "", exit.Refuse("start the loop again: it goes on from there", "HEAD moved from the baseline %.12s to %.12s while %s was in work", c.p.Baseline, head, id)
+		return "", c.headMoved(id, c.p.Baseline, head)
 	}
 	tree, err := c.repo.IndexTree(ctx)
 	if err != nil {
@@ -66,6 +67,10 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 	if event == Pass { // a fix by hand is counted whole
 		made = c.p.Find(id).Infra.Made
 	}
+	parent, err := c.repo.Head(ctx)
+	if err != nil {
+		return "", err
+	}
 	for try := 0; ; try++ {
 		v, err := c.judge(ctx, base, tree, req, made, nil)
 		if err != nil {
@@ -84,9 +89,9 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 				return "", err
 			}
 		}
-		parent, err := c.repo.Head(ctx)
-		if err != nil {
-			return "", err
+		// The gate and the reviewers took their time.
+		if head, err := c.repo.Head(ctx); err != nil || head != parent {
+			return "", cmp.Or(err, c.headMoved(id, parent, head))
 		}
 		message, err := c.message(ctx, req, tree, v)
 		if err != nil {
@@ -106,7 +111,17 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 		made, output, commitErr := c.gitCommit(ctx, intent)
 		if commitErr != nil {
 			// What no attempt can mend must not cost one.
-			if err := c.mustCommit(ctx, parent); err != nil {
+			head, err := c.repo.Head(context.WithoutCancel(ctx))
+			if err == nil && head != parent {
+				err = exit.Fail("see whose commit it is, and start the loop again: it goes on from there", "HEAD moved from %.12s to %.12s while git committed: %w\n%s", parent, head, commitErr, output)
+			}
+			if err == nil && git.Locked(commitErr) {
+				err = exit.Fail("see whether a git command still runs; if none does, remove that file", "%w", commitErr)
+			}
+			if err == nil {
+				err = c.mustCommit(ctx, parent)
+			}
+			if err != nil {
 				return "", c.dropIntent(ctx, fmt.Errorf("%s: %w", id, err))
 			}
 			if event == Pass {
@@ -121,10 +136,13 @@ func (c *Checkpoint) commit(ctx context.Context, id, base, tree string, event Ev
 			return "", err
 		}
 		if madeTree == tree {
-			return made, c.recordDone(ctx, intent, made, event)
+			if err := c.recordDone(ctx, intent, made, event); err != nil {
+				return "", err
+			}
+			return made, c.afterHooks(ctx, id, made)
 		}
 		// A hook rewrote files: what is committed must be what was judged.
-		if err := c.repo.SetRef(ctx, "HEAD", parent, "ralph-checkpoint: a hook rewrote files"); err != nil {
+		if err := c.takeBack(ctx, id, parent, made); err != nil {
 			return "", err
 		}
 		if try == hookTries {
@@ -200,20 +218,139 @@ func (c *Checkpoint) gitCommit(ctx context.Context, in *Intent) (commit, output 
 			return "", "", err
 		}
 	}
-	head, headErr := c.repo.Head(context.WithoutCancel(ctx))
-	if headErr != nil {
-		return "", "", headErr
-	}
-	if head != in.Parent {
-		parent, parentErr := c.repo.Commit(context.WithoutCancel(ctx), head+"^")
-		if parentErr == nil && parent == in.Parent {
-			return head, out.String(), nil
+	after := context.WithoutCancel(ctx)
+	commit, findErr := c.findCommit(after, in)
+	if findErr == nil && commit == "" && err == nil {
+		// A hook took the trailers out, and rewrote files.
+		if parent, _ := c.repo.Commit(after, "HEAD^"); parent == in.Parent {
+			commit, findErr = c.repo.Head(after)
+		} else {
+			err = errors.New("it is not on the branch")
 		}
 	}
-	if err == nil {
-		err = fmt.Errorf("HEAD is at %.12s after the commit, whose parent should be %.12s", head, in.Parent)
+	if findErr != nil {
+		return "", "", findErr
+	}
+	if commit != "" {
+		return commit, out.String(), nil
 	}
 	return "", clip(out.String(), maxDigest/2), err
+}
+
+// findCommit is the commit that was made for an intent, or "": the one on the intent's parent with the intent's tree,
+// whoever has changed its message or committed on top of it since; else, where a hook rewrote files, the one that says so.
+func (c *Checkpoint) findCommit(ctx context.Context, in *Intent) (string, error) {
+	out, err := c.repo.Output(ctx, "rev-list", "--no-commit-header", "--format=%H %T %P", in.Parent+"..HEAD")
+	if err != nil {
+		return "", err
+	}
+	said := ""
+	for line := range strings.Lines(string(out)) {
+		f := strings.Fields(line)
+		if len(f) != 3 || f[2] != in.Parent {
+			continue
+		}
+		if f[1] == in.Tree {
+			return f[0], nil
+		}
+		body, err := c.repo.Output(ctx, "log", "-1", "--format=%B", f[0])
+		if err != nil {
+			return "", err
+		}
+		if bytes.Contains(body, []byte(TrailerRun+": "+c.p.Run)) && bytes.Contains(body, []byte(TrailerTree+": "+in.Tree)) {
+			said = f[0]
+		}
+	}
+	return said, nil
+}
+
+// takeBack moves the branch back to parent from a commit of ours that was not judged. What others have committed on top of
+// it, or made of it, is kept and named.
+func (c *Checkpoint) takeBack(ctx context.Context, id, parent, made string) error {
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if head != made {
+		if err := c.keepAndName(ctx, id, head); err != nil {
+			return err
+		}
+	}
+	return c.repo.SetRef(ctx, "HEAD", parent, "ralph-checkpoint: a hook rewrote files")
+}
+
+func (c *Checkpoint) keepAndName(ctx context.Context, id, commit string) error {
+	ref, err := c.workspace().KeepCommit(ctx, "taken-back", id, commit)
+	if err == nil {
+		c.say("%s: commit %.12s holds what the gate has not judged; it is taken off the branch and kept under %s", id, commit, ref)
+	}
+	return err
+}
+
+// afterHooks sees to what the user's hooks did beside the commit. A commit on top of it stays where the gate passes it, or
+// the loop ends. What they left in the worktree must not get into the next requirement's commit.
+func (c *Checkpoint) afterHooks(ctx context.Context, id, made string) error {
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if head != made {
+		tree, err := c.repo.Tree(ctx, head)
+		if err != nil {
+			return err
+		}
+		v, err := c.judge(ctx, made, tree, nil, "", []string{"L1", "L2", "L3"})
+		if err != nil {
+			return err
+		}
+		if !v.Passed() {
+			return exit.Fail("mend it and commit, then start again", "%s is done, and commit %.12s on top of its own, a hook's or somebody's, does not pass:\n%s", id, head, strings.TrimSpace(v.Digest()))
+		}
+		c.say("%s: commit %.12s on top of its own, a hook's or somebody's, passes the gate and stays", id, head)
+	}
+	any, err := c.hasCommitHook(ctx)
+	if err != nil || !any {
+		return err
+	}
+	ref, err := c.workspace().CleanTo(ctx, head, "hook", id, "what a hook left in the worktree as "+id+" was committed")
+	if err != nil || ref == "" {
+		return err
+	}
+	left, err := c.repo.Changed(ctx, head, ref)
+	if err != nil {
+		return err
+	}
+	names := make([]string, min(len(left), 5))
+	for i := range names {
+		names[i] = git.Quote(left[i])
+	}
+	if more := len(left) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	c.say("%s: a hook, or somebody meanwhile, changed files that no commit holds: %s; they are taken out of the worktree and kept under %s", id, strings.Join(names, ", "), ref)
+	return nil
+}
+
+// takeBackUnjudged takes off the branch what was committed for an intent with another tree: a hook rewrote files, or the
+// user has changed the commit since. Where something was committed on top of it all stays: it is the user's by now.
+func (c *Checkpoint) takeBackUnjudged(ctx context.Context, in *Intent, found string) error {
+	head, err := c.repo.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if head != found {
+		c.say("warning: commit %.12s was made for %s, and the gate has not judged its tree; others were made on top of it, so it stays", found, in.Req)
+		return nil
+	}
+	if err := c.keepAndName(ctx, in.Req, found); err != nil {
+		return err
+	}
+	return c.repo.SetRef(ctx, "HEAD", in.Parent, "ralph-checkpoint: a commit that was not judged")
+}
+
+// headMoved is the end of the loop, with nothing charged, where somebody commits on its branch.
+func (c *Checkpoint) headMoved(id, from, to string) error {
+	return exit.Fail("start the loop again: it goes on from there", "HEAD moved from %.12s to %.12s while %s was in work; nothing is charged", from, to, id)
 }
 
 func (c *Checkpoint) dropIntent(ctx context.Context, cause error) error {
@@ -272,30 +409,20 @@ func (c *Checkpoint) resolveIntent(ctx context.Context) error {
 	if in == nil {
 		return nil
 	}
-	head, err := c.repo.Head(ctx)
+	found, err := c.findCommit(ctx, in)
 	if err != nil {
 		return err
 	}
-	found := ""
-	if head != in.Parent {
-		parent, err := c.repo.Commit(ctx, head+"^")
+	if found != "" {
+		tree, err := c.repo.Tree(ctx, found)
 		if err != nil {
 			return err
 		}
-		tree, err := c.repo.Tree(ctx, head)
-		if err != nil {
-			return err
-		}
-		body, err := c.repo.Output(ctx, "log", "-1", "--format=%B", head)
-		if err != nil {
-			return err
-		}
-		if parent == in.Parent && strings.Contains(string(body), TrailerRun+": "+c.p.Run) {
-			if tree == in.Tree {
-				found = head
-			} else if err := c.repo.SetRef(ctx, "HEAD", in.Parent, "ralph-checkpoint: a hook rewrote files"); err != nil {
+		if tree != in.Tree {
+			if err := c.takeBackUnjudged(ctx, in, found); err != nil {
 				return err
 			}
+			found = ""
 		}
 	}
 	if found == "" {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ func (c *Checkpoint) patient() *git.Repo {
 	return c.repo.Patient(time.Duration(c.cfg.Gate.Timeout))
 }
 
-// tryMessage has the user's commit-msg hook look at the message of the first requirement that is ready. One that refuses
+// tryMessage has the user's hooks look at the message of the first requirement that is ready. One that refuses
 // it, or takes its trailers away, would cost each requirement its attempts, and no attempt can mend that.
 func (c *Checkpoint) tryMessage(ctx context.Context) error {
 	hook, err := c.findMessageHook(ctx)
@@ -42,11 +43,11 @@ func (c *Checkpoint) tryMessage(ctx context.Context) error {
 	}
 	if a.code != 0 {
 		return exit.Refuse("say what it wants as commit.subject in ralph.yaml; no agent was called",
-			"the commit-msg hook refuses the loop's messages (exit code %d), for instance %q:\n%s", a.code, a.subject, a.said)
+			"the %s hook refuses the loop's messages (exit code %d), for instance %q:\n%s", a.hook, a.code, a.subject, a.said)
 	}
-	if !bytes.Contains(a.message, []byte(TrailerRun+": "+c.p.Run)) {
+	if a.strips {
 		return exit.Refuse("let it keep the trailers; no agent was called",
-			"the commit-msg hook takes the trailers out of the loop's messages: after a crash a commit could not be told from another")
+			"the %s hook takes the trailers out of the loop's messages: 'ralph-checkpoint recover' could not tell its commits from others", a.hook)
 	}
 	return nil
 }
@@ -137,16 +138,37 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// findMessageHook is the commit-msg hook that git would run, or "".
+// messageHooks are those that see or make a commit's message, in the order in which git calls them.
+var messageHooks = []string{"prepare-commit-msg", "commit-msg"}
+
+// findMessageHook is the last of the hooks that git would run on a message, or "". The other one lies beside it.
 func (c *Checkpoint) findMessageHook(ctx context.Context) (string, error) {
-	hook, err := c.repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "hooks/commit-msg")
+	dir, err := c.hooksFolder(ctx)
 	if err != nil {
-		return "", fmt.Errorf("look for the commit-msg hook: %w", err)
+		return "", err
 	}
-	if !isHook(hook) {
-		return "", nil
+	for _, name := range slices.Backward(messageHooks) {
+		if hook := filepath.Join(dir, name); isHook(hook) {
+			return hook, nil
+		}
 	}
-	return hook, nil
+	return "", nil
+}
+
+// hasCommitHook reports whether git commit runs any program of the user's.
+func (c *Checkpoint) hasCommitHook(ctx context.Context) (bool, error) {
+	dir, err := c.hooksFolder(ctx)
+	return slices.ContainsFunc(append([]string{"pre-commit", "post-commit", "post-index-change", "reference-transaction"}, messageHooks...), func(name string) bool {
+		return isHook(filepath.Join(dir, name))
+	}), err
+}
+
+func (c *Checkpoint) hooksFolder(ctx context.Context) (string, error) {
+	dir, err := c.repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "hooks")
+	if err != nil {
+		return "", fmt.Errorf("look for the hooks: %w", err)
+	}
+	return dir, nil
 }
 
 // isHook reports whether git would run the file at path.
@@ -165,18 +187,20 @@ func (c *Checkpoint) likely(ctx context.Context, id string) (string, error) {
 	return c.compose(ctx, req, c.trailers(req, tree, "L1 pass; L1b 1/2; L2 1 passed; L3 1/1"))
 }
 
-// answer is what a commit-msg hook made of a message.
+// answer is what the hooks made of a message.
 type answer struct {
 	code          int
+	hook          string // which one had the last word
 	subject, said string
-	message       []byte // as the hook left it
+	strips        bool // the message has lost its trailers
 }
 
 func (a answer) refusal() string {
-	return fmt.Sprintf("the commit-msg hook refuses its message %q with %q: another title, or commit.subject in ralph.yaml, may do", a.subject, firstLine([]byte(a.said)))
+	return fmt.Sprintf("the %s hook refuses its message %q with %q: another title, or commit.subject in ralph.yaml, may do", a.hook, a.subject, firstLine([]byte(a.said)))
 }
 
-// askHook shows a message to the commit-msg hook, which finds the files in the folder dir.
+// askHook shows a message to the hook, and before it to the one beside it that git calls first. They find the files in the
+// folder dir.
 func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string) (answer, error) {
 	file, done, err := tempFile("ralph-message-", []byte(message))
 	if err != nil {
@@ -185,20 +209,34 @@ func (c *Checkpoint) askHook(ctx context.Context, hook, dir, message string) (an
 	defer done()
 	subject, _, _ := strings.Cut(message, "\n")
 	a := answer{subject: subject}
-	if a.said, a.code, err = c.runHook(ctx, hook, dir, file); err != nil {
-		return a, err
-	}
-	if a.message, err = os.ReadFile(file); err != nil {
-		return a, fmt.Errorf("read the message behind the commit-msg hook: %w", err)
+	for _, a.hook = range messageHooks {
+		path := filepath.Join(filepath.Dir(hook), a.hook)
+		if !isHook(path) {
+			continue
+		}
+		args := []string{path, file}
+		if a.hook == "prepare-commit-msg" {
+			args = append(args, "message") // where it comes from, as git says for -F
+		}
+		if a.said, a.code, err = c.runHook(ctx, a.hook, dir, args); err != nil || a.code != 0 {
+			return a, err
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return a, fmt.Errorf("read the message behind the %s hook: %w", a.hook, err)
+		}
+		if a.strips = !bytes.Contains(data, []byte(TrailerRun+": "+c.p.Run)); a.strips {
+			break
+		}
 	}
 	return a, nil
 }
 
-// runHook runs a hook as git would, on one file. said is the beginning of what it printed.
-func (c *Checkpoint) runHook(ctx context.Context, hook, dir, file string) (said string, code int, err error) {
+// runHook runs a hook of that name as git would. said is the beginning of what it printed.
+func (c *Checkpoint) runHook(ctx context.Context, name, dir string, args []string) (said string, code int, err error) {
 	log, err := os.CreateTemp("", "ralph-hook-")
 	if err != nil {
-		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)
+		return "", 0, fmt.Errorf("run the %s hook: %w", name, err)
 	}
 	defer func() {
 		_ = log.Close()
@@ -206,22 +244,22 @@ func (c *Checkpoint) runHook(ctx context.Context, hook, dir, file string) (said 
 	}()
 	limit := time.Duration(c.cfg.Gate.Timeout)
 	// Through sh, since git also runs a script that does not say what runs it.
-	command := run.Command{Args: []string{"sh", "-c", `exec "$0" "$@"`, hook, file}, Dir: dir, Stdout: log, Timeout: limit,
+	command := run.Command{Args: append([]string{"sh", "-c", `exec "$0" "$@"`}, args...), Dir: dir, Stdout: log, Timeout: limit,
 		Env: run.Environment(c.environ, "GIT_EDITOR=:")}
 	ended, err := command.Run(ctx)
 	if err != nil {
-		return "", 0, fmt.Errorf("run the commit-msg hook: %w", err)
+		return "", 0, fmt.Errorf("run the %s hook: %w", name, err)
 	}
 	if ctx.Err() != nil {
 		return "", 0, context.Cause(ctx)
 	}
 	if ended.Why == run.TimedOut {
-		return "", 0, exit.Fail("mend the hook", "the commit-msg hook was ended after %s", limit)
+		return "", 0, exit.Fail("mend the hook", "the %s hook was ended after %s", name, limit)
 	}
 	data := make([]byte, maxDigest/2)
 	n, err := log.ReadAt(data, 0)
 	if err != nil && err != io.EOF {
-		return "", 0, fmt.Errorf("read what the commit-msg hook said: %w", err)
+		return "", 0, fmt.Errorf("read what the %s hook said: %w", name, err)
 	}
 	return strings.TrimSpace(plain(string(data[:n]))), ended.Code, nil
 }

@@ -26,6 +26,7 @@ type Progress struct {
 	Baseline      string          `yaml:"baseline"`               // what the current requirement's diff is measured against
 	Iteration     int             `yaml:"iteration"`              // requirements taken up in this run
 	MaxIterations int             `yaml:"max_iterations"`         //
+	MaxGiven      bool            `yaml:"max_given,omitempty"`    // it is the command line's, and ralph.yaml's does not replace it
 	CheckpointAt  time.Time       `yaml:"checkpoint_at"`          // of the last write, UTC
 	Req           ReqProgress     `yaml:"req_progress"`           //
 	Learnings     learn.Windows   `yaml:"learnings"`              //

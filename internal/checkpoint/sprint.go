@@ -55,8 +55,11 @@ func (c *Checkpoint) nextProgress(ctx context.Context, o BeginOptions, head stri
 		*p = *old
 		p.Specification = c.specRel
 	}
-	if o.MaxIterations > 0 {
-		p.MaxIterations = o.MaxIterations
+	switch {
+	case o.MaxIterations > 0:
+		p.MaxIterations, p.MaxGiven = o.MaxIterations, true
+	case continued && !p.MaxGiven:
+		p.MaxIterations = max(c.cfg.MaxIterations, p.Iteration) // as ralph.yaml has it now
 	}
 	event := RunBegin
 	if old != nil {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"time"
 
 	urfave "github.com/urfave/cli/v2"
 
@@ -23,7 +24,7 @@ const checkpointName = "ralph-checkpoint"
 
 // Checkpoint is ralph-checkpoint.
 func Checkpoint(p *Process, doc string, args []string) int {
-	v := &checkpointVerbs{p}
+	v := &checkpointVerbs{p: p}
 	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
 	app := &urfave.App{
 		Name:   checkpointName,
@@ -82,7 +83,11 @@ func Checkpoint(p *Process, doc string, args []string) int {
 	return p.run(app, doc, args)
 }
 
-type checkpointVerbs struct{ p *Process }
+type checkpointVerbs struct {
+	p *Process
+
+	judged bool // the verb comes behind the gate, which has run an attempt's tests
+}
 
 // open is the state, with the run lock held where the verb changes it.
 func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
@@ -99,7 +104,13 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	}
 	var pr *project
 	var progress *checkpoint.Progress
-	if pr, err = v.p.openProject(ctx, repo); err == nil {
+	if begin { // what the user wrote there since the last start holds from now on
+		err = gate.KeepConfig(repo)
+	}
+	if err == nil {
+		pr, err = v.p.openProject(ctx, repo)
+	}
+	if err == nil {
 		progress, err = v.p.progress(repo)
 	}
 	if err == nil {
@@ -149,7 +160,10 @@ func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) 
 		ended()
 		unlock()
 	}
-	if killed, err = c.SettleKilled(ctx); err != nil {
+	if killed, err = c.SettleKilled(ctx); err == nil && v.judged {
+		err = c.RestoreControl(ctx)
+	}
+	if err != nil {
 		release()
 		return nil, false, err
 	}
@@ -195,7 +209,9 @@ func (v *checkpointVerbs) begin(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	unsettled, err := cp.Begin(c.Context, checkpoint.BeginOptions{
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	unsettled, err := cp.Begin(ctx, checkpoint.BeginOptions{
 		MaxIterations: c.Int("max-iterations"), Branch: c.String("branch"), Resume: c.Bool("resume"),
 		RedoChanged: c.Bool("redo-changed"), KeepChanged: c.Bool("keep-changed"),
 	})
@@ -317,8 +333,11 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 		}
 		return err
 	}
+	v.judged = true
 	return v.change(c, "ralph-checkpoint pass [-n] [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
-		commit, err := cp.Pass(c.Context, id)
+		ctx, stop := run.WithParent(c.Context)
+		defer stop()
+		commit, err := cp.Pass(ctx, id)
 		if err == nil {
 			fmt.Fprintln(v.p.Stdout, commit)
 		}
@@ -332,6 +351,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) fail(c *urfave.Context) error {
+	v.judged = true
 	return v.change(c, "ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var digest []byte
 		if name := c.String("digest"); name != "" {
@@ -406,7 +426,9 @@ func (v *checkpointVerbs) decide(c *urfave.Context) error {
 		return err
 	}
 	defer release()
-	if err := cp.Decide(c.Context, ops[0], ops[1], c.String("to")); err != nil {
+	ctx, stop := run.WithParent(c.Context)
+	defer stop()
+	if err := cp.Decide(ctx, ops[0], ops[1], c.String("to")); err != nil {
 		return err
 	}
 	return v.keepStatus(cp)
@@ -435,16 +457,24 @@ func (v *checkpointVerbs) cost(c *urfave.Context) error {
 	return cmp.Or(err, over)
 }
 
+// mostAside is how long the tree may take to be cleaned where the loop ends. The next start has the time.
+const mostAside = 10 * time.Second
+
+var errTooLong = fmt.Errorf("it takes longer than %s", mostAside)
+
 func (v *checkpointVerbs) aside(c *urfave.Context) error {
 	if _, err := v.p.operands(c, "ralph-checkpoint aside", 0, 0); err != nil {
 		return err
 	}
-	cp, release, err := v.open(c.Context, true, false)
+	// It is what a driver does that was told to end.
+	ctx, stop := context.WithTimeoutCause(c.Context, mostAside, errTooLong)
+	defer stop()
+	cp, release, err := v.open(ctx, true, false)
 	if err != nil {
 		return err
 	}
 	defer release()
-	return cp.PutAside(c.Context)
+	return cp.PutAside(ctx)
 }
 
 func (v *checkpointVerbs) finish(c *urfave.Context) error {

@@ -52,10 +52,12 @@ func (p *Process) openProject(ctx context.Context, repo *git.Repo) (*project, er
 	}
 	pr := &project{repo: repo, cfg: cfg, spec: cfg.Spec}
 	if filepath.IsAbs(pr.spec) {
-		if pr.spec, err = filepath.Rel(repo.Top, pr.spec); err != nil || !filepath.IsLocal(pr.spec) {
-			return nil, exit.Fail("put it into the repository", "the specification %q lies outside the repository", cfg.Spec)
-		}
+		pr.spec, err = filepath.Rel(repo.Top, pr.spec)
 	}
+	if err != nil || !filepath.IsLocal(pr.spec) {
+		return nil, exit.Fail("put it into the repository", "the specification %q lies outside the repository", cfg.Spec)
+	}
+	pr.spec = filepath.Clean(pr.spec)
 	data, err := os.ReadFile(filepath.Join(repo.Top, pr.spec))
 	if err != nil {
 		return nil, exit.Fail(noSpecHint, "read the specification: %w", err)
@@ -81,10 +83,15 @@ func (p *Process) readConfig(ctx context.Context, repo *git.Repo) (*config.Confi
 	return cfg, nil
 }
 
+// inWork reports whether a requirement is in work. A damaged state is reported by whoever needs the state.
+func (p *Process) inWork(repo *git.Repo) bool {
+	progress, err := p.progress(repo)
+	return err == nil && progress != nil && progress.Working() != ""
+}
+
 func (p *Process) configFile(ctx context.Context, repo *git.Repo) (*config.Config, error) {
-	// A damaged state is reported by whoever needs the state.
-	if progress, err := p.progress(repo); err == nil && progress != nil && progress.Working() != "" {
-		return gate.ReadConfig(ctx, repo, progress.Baseline, progress.Baseline)
+	if p.inWork(repo) {
+		return gate.ReadConfig(ctx, repo, p.found.progress.Baseline, p.found.progress.Baseline, true)
 	}
 	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
 	if err != nil && !os.IsNotExist(err) {

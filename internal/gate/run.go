@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -60,6 +61,7 @@ type judge struct {
 	tested   map[string]*testRun // by tree
 	seen     map[string]string   // what programs and links are, see lookedAt
 	logs     map[string]bool     // logs begun in this run
+	base     *judge              // of the baseline alone, once it is asked
 }
 
 // Run judges a tree. The error is not nil only if there can be no verdict: the request makes no sense, or ctx ended.
@@ -94,6 +96,13 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 				l.Advice = tool.advice
 			}
 		}
+		if l.Result == Error && j.toldOfBaseline(ctx, name) {
+			l.Result = Fail
+			l.Notes = append(l.Notes, "on the baseline there is a result: it is this work that leaves none")
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		l.Name, l.Seconds = name, req.Now().Sub(begun).Seconds()
 		l.bound()
 		v.Layers = append(v.Layers, l)
@@ -117,6 +126,29 @@ func newJudge(ctx context.Context, req Request) (*judge, error) {
 		}
 	}
 	return &judge{Request: req, baseTree: baseTree, cache: newCache(req.Repo, req.Now), tested: map[string]*testRun{}, plans: map[string]*plan{}, logs: map[string]bool{}}, nil
+}
+
+// toldOfBaseline reports whether a layer that ended in an error for a requirement's work gives a result for the baseline, here
+// and now: what is kept of it would blame the work for a tool that is gone since.
+func (j *judge) toldOfBaseline(ctx context.Context, name string) bool {
+	if j.Requirement == nil || j.Tree == j.baseTree || !slices.Contains([]string{"L1", "L2", "L3"}, name) {
+		return false
+	}
+	if j.base == nil {
+		dir, err := os.MkdirTemp("", "ralph-gate-")
+		if err != nil {
+			return false
+		}
+		base, err := newJudge(ctx, j.Request)
+		if err != nil {
+			_ = os.RemoveAll(dir)
+			return false
+		}
+		base.Tree, base.Requirement, base.Made, base.second, base.cache.dir = j.baseTree, nil, "", true, dir
+		j.base = base
+	}
+	l, err := j.base.layer(ctx, name)
+	return err == nil && l.Result != Error
 }
 
 // CheckLayers refuses names that are no layer's.
@@ -300,6 +332,10 @@ func (j *judge) cacheHome() string {
 func (j *judge) scratch() string { return j.copied.Scratch() }
 
 func (j *judge) close() {
+	if j.base != nil {
+		j.base.close()
+		_ = os.RemoveAll(j.base.cache.dir)
+	}
 	if j.copied != nil {
 		removeScratch(j.scratch())
 		_ = j.copied.Close() // the lock ends with the process too

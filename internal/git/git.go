@@ -152,6 +152,12 @@ func (r *Repo) whyNot(ctx context.Context, err error) error {
 	bare, bareErr := r.Line(ctx, "rev-parse", "--is-bare-repository")
 	switch {
 	case bareErr != nil:
+		if damaged := whyDamaged(r.Top); damaged != nil {
+			return damaged
+		}
+		if own := gitDirAbove(r.Top); own != "" && CodeOf(err) > 0 {
+			return exit.Fail("mend what git says of it, then start again", "git cannot open the repository %q: %w", own, err)
+		}
 		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is %w", r.Top, ErrOutside)
 	case bare == "true":
 		return exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", r.Top)
@@ -265,7 +271,37 @@ func (s *shared) Write(p []byte) (int, error) {
 	return s.out.Write(p)
 }
 
+// Locked reports whether git could not have a lock that another git holds.
+func Locked(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == 128 && strings.Contains(e.Stderr, ".lock'")
+}
+
+// Momentary waits for the end of a lock that another git, an editor's status say, holds for a moment: at most five
+// seconds, and not for one that is older than a minute. It reports whether the lock is gone.
+func Momentary(lock string) bool {
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		info, err := os.Lstat(lock)
+		if err != nil {
+			return true
+		}
+		if time.Since(info.ModTime()) > time.Minute || time.Now().After(deadline) {
+			return false
+		}
+	}
+}
+
+// call runs git. One that could not lock the index has done nothing, and is called again when the lock is gone.
 func (r *Repo) call(ctx context.Context, argv, name, env []string, stdin io.Reader, out, alsoStderr io.Writer) error {
+	for tries := 0; ; tries++ {
+		err := r.once(ctx, argv, name, env, stdin, out, alsoStderr)
+		if stdin != nil || tries == 10 || !Locked(err) || !strings.Contains(err.Error(), filepath.Base(r.Index)+".lock") || !Momentary(r.Index+".lock") {
+			return err
+		}
+	}
+}
+
+func (r *Repo) once(ctx context.Context, argv, name, env []string, stdin io.Reader, out, alsoStderr io.Writer) error {
 	limit := cmp.Or(r.patience, Limit)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

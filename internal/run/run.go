@@ -223,3 +223,22 @@ func WithParent(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // ErrParentGone is the cause of a context that WithParent ended.
 var ErrParentGone = errors.New("the process that started this one is gone")
+
+// Longer gives a context that ends, with the same cause, that much later than ctx: for what must be finished, but not at any
+// price.
+func Longer(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		t := time.NewTimer(more)
+		defer t.Stop()
+		select {
+		case <-t.C:
+			cancel(context.Cause(ctx))
+		case <-longer.Done():
+		}
+	})
+	return longer, func() {
+		stop()
+		cancel(nil)
+	}
+}

@@ -108,7 +108,7 @@ type keeping struct {
 }
 
 func (k *keeping) clean(ctx context.Context, userFiles []string) error {
-	tree, err := k.w.treeWithout(ctx, k.base, userFiles)
+	tree, _, err := k.w.withoutWhatCannot(ctx, k.base, k.id, func() (string, error) { return k.w.treeWithout(ctx, k.base, userFiles) })
 	if err != nil {
 		return err
 	}
@@ -376,15 +376,18 @@ func (w *Workspace) moveNested(ctx context.Context, base, id string, userFiles [
 		if !strings.HasSuffix(path, "/") {
 			continue
 		}
-		if err := w.moveAway(path, id); err != nil {
+		if err := w.moveAway(path, id, innerRepository); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// moveAway moves a folder that is, or holds, a repository of its own beside the logs of the attempts at id, and says so.
-func (w *Workspace) moveAway(path, id string) error {
+// innerRepository is why a repository in the tree is moved away.
+const innerRepository = "is a repository of its own, which no commit can hold"
+
+// moveAway moves what no commit can hold beside the logs of the attempts at id, and says so and why.
+func (w *Workspace) moveAway(path, id, why string) error {
 	dir := RunDir(w.Repo, w.Run, id)
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {
@@ -398,7 +401,7 @@ func (w *Workspace) moveAway(path, id string) error {
 		return fmt.Errorf("move %q away: %w", path, err)
 	}
 	failpoint.Step("move a repository away")
-	w.Say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
+	w.Say("%q %s: it is moved to %s", path, why, to)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"slices"
 )
@@ -15,6 +16,12 @@ type guardFile struct {
 	Other    []named[bool]
 	Files    []named[File]
 	Locks    [][]byte
+	Modules  [][]byte
+	Control  []named[*File]
+	Folders  []named[fs.FileMode]
+	Hooks    []named[*File]
+	Special  [][]byte
+	Roots    [][]byte
 }
 
 type named[T any] struct {
@@ -24,12 +31,10 @@ type named[T any] struct {
 
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
-	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files)}
+	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Hooks: listed(g.Hooks), Control: listed(g.Control), Folders: listed(g.Folders),
+		Locks: raw(g.Locks), Modules: raw(g.Modules), Special: raw(g.Special), Roots: raw(g.Roots)}
 	for _, n := range listed(g.Symbolic) {
 		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
-	}
-	for _, path := range g.Locks {
-		f.Locks = append(f.Locks, []byte(path))
 	}
 	return json.Marshal(f)
 }
@@ -40,14 +45,26 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files)}
+	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Hooks: mapped(f.Hooks), Control: mapped(f.Control), Folders: mapped(f.Folders),
+		Locks: text(f.Locks), Modules: text(f.Modules), Special: text(f.Special), Roots: text(f.Roots)}
 	for _, n := range f.Symbolic {
 		g.Symbolic[string(n.Name)] = string(n.Value)
 	}
-	for _, path := range f.Locks {
-		g.Locks = append(g.Locks, string(path))
-	}
 	return nil
+}
+
+func raw(list []string) (out [][]byte) {
+	for _, s := range list {
+		out = append(out, []byte(s))
+	}
+	return out
+}
+
+func text(list [][]byte) (out []string) {
+	for _, s := range list {
+		out = append(out, string(s))
+	}
+	return out
 }
 
 func listed[T any](m map[string]T) (list []named[T]) {

@@ -58,24 +58,26 @@ func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []str
 	return w.fillIndex(ctx, private, base, leaveOut)
 }
 
-// Stage makes the index hold Tree of the baseline, and gives it.
-func (w *Workspace) Stage(ctx context.Context) (tree string, err error) {
+// Stage makes the index hold Tree of the baseline, and gives it. It is an attempt's: what git cannot take in is moved beside
+// the attempts' logs, and named in refused.
+func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error) {
 	leaveOut, err := w.UserFiles(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer done()
-	if tree, err = w.fillIndex(ctx, private, w.Baseline, leaveOut); err == nil {
+	tree, refused, err = w.withoutWhatCannot(ctx, w.Baseline, w.Req, func() (string, error) { return w.fillIndex(ctx, private, w.Baseline, leaveOut) })
+	if err == nil {
 		err = w.takeIndex(private)
 	}
 	if err != nil {
-		return "", fmt.Errorf("build the index: %w", err)
+		return "", "", fmt.Errorf("build the index: %w", err)
 	}
-	return tree, nil
+	return tree, refused, nil
 }
 
 // fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change
@@ -101,7 +103,7 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 			w.openFile(path)
 		}
 		if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
-			return "", err
+			return "", w.whichCannot(ctx, git.Records(out), err)
 		}
 	}
 	// A repository inside the repository is one entry, and git refuses to add one without a commit: an attempt's is named
@@ -122,7 +124,7 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 		list.WriteString(path + "\x00")
 	}
 	if err := updateIndex(ctx, private, list.Bytes(), "--add", "--remove"); err != nil {
-		return "", err
+		return "", w.whichCannot(ctx, git.Records(list.Bytes()), err)
 	}
 	unignored, err := w.unignored(ctx, private, base)
 	if err != nil {
@@ -230,11 +232,14 @@ func (w *Workspace) takeIndex(private *git.Repo) error {
 	return w.PutIndex(data)
 }
 
-// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock nothing is
-// changed, and the error names the lock.
+// PutIndex puts an index file's content in the place of the index, under git's own lock. Where a git holds that lock for
+// longer than a moment nothing is changed, and the error names the lock.
 func (w *Workspace) PutIndex(data []byte) error {
 	lock := w.Repo.Index + ".lock"
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if errors.Is(err, fs.ErrExist) && git.Momentary(lock) {
+		f, err = os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	}
 	if errors.Is(err, fs.ErrExist) {
 		return exit.Fail("see whether a git command still runs; if none does, remove that file", "the index is locked by %s", lock)
 	}

@@ -203,14 +203,6 @@ func (w *Workspace) userFilesBeside(ctx context.Context, rev string) ([]string, 
 	return names, nil
 }
 
-func (w *Workspace) userNames(ctx context.Context) []string {
-	names, err := w.UserFiles(ctx)
-	if err != nil {
-		return nil
-	}
-	return names
-}
-
 // restoreUntracked puts back what an attempt did to the user's untracked files. It gives what it found in their place
 // and a line for each.
 func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File, notes []string, err error) {
@@ -387,8 +379,8 @@ func (w *Workspace) missIgnored() (string, error) {
 	return note, atomicfile.Write(w.ignoredPath(), ended(names))
 }
 
-// unignored are the files that an index has, base has not, and git ignored as the run began.
-func (w *Workspace) unignored(ctx context.Context, index *git.Repo, base string) ([]string, error) {
+// ignoredAtBegin is what git ignored as the run began: files, and folders with a slash at the end.
+func (w *Workspace) ignoredAtBegin() (map[string]bool, error) {
 	data, err := os.ReadFile(w.ignoredPath())
 	if errors.Is(err, fs.ErrNotExist) || len(data) == 0 {
 		return nil, nil
@@ -400,20 +392,32 @@ func (w *Workspace) unignored(ctx context.Context, index *git.Repo, base string)
 	for _, path := range git.Records(data) {
 		ignored[strings.TrimPrefix(path, toldGone)] = true
 	}
+	return ignored, nil
+}
+
+// within reports whether paths has path, or a folder above it.
+func within(paths map[string]bool, path string) bool {
+	for at := path; ; {
+		if paths[at] {
+			return true
+		}
+		i := strings.LastIndexByte(strings.TrimSuffix(at, "/"), '/')
+		if i < 0 {
+			return false
+		}
+		at = at[:i+1]
+	}
+}
+
+// unignored are the files that an index has, base has not, and git ignored as the run began.
+func (w *Workspace) unignored(ctx context.Context, index *git.Repo, base string) ([]string, error) {
+	ignored, err := w.ignoredAtBegin()
+	if err != nil || len(ignored) == 0 {
+		return nil, err
+	}
 	out, err := index.Output(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A", base)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(git.Records(out), func(path string) bool {
-		for at := path; ; {
-			if ignored[at] {
-				return false
-			}
-			i := strings.LastIndexByte(strings.TrimSuffix(at, "/"), '/')
-			if i < 0 {
-				return true
-			}
-			at = at[:i+1]
-		}
-	}), nil
+	return slices.DeleteFunc(git.Records(out), func(path string) bool { return !within(ignored, path) }), nil
 }
