@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,8 @@ type Guard struct {
 	Modules  []string               // the git directories of the submodules that are checked out
 	Control  map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
 	Folders  map[string]fs.FileMode // absolute path → permissions
+	Hooks    map[string]*File       // absolute path → content, where core.hooksPath leads elsewhere; nil: nothing was there
+	Roots    []string               // where the worktree and the git directories were, as roots says
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -151,7 +154,7 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders()}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders(), Roots: w.roots()}
 	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
 		return nil, err
 	}
@@ -162,6 +165,9 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 		return nil, err
 	}
 	if g.Files, err = w.readGuarded(g.Modules); err != nil {
+		return nil, err
+	}
+	if g.Hooks, err = w.readHooks(ctx); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(g)
@@ -189,7 +195,39 @@ func (w *Workspace) Remembered() (*Guard, error) {
 	if err := json.Unmarshal(data, &g); err != nil {
 		return nil, exit.Fail("look at what the attempt left, then remove that file", "%s, which says what a killed attempt must not have changed, is damaged: %w", w.guardPath(), err)
 	}
+	g.rebase(w.roots())
 	return &g, nil
+}
+
+// roots are the folders that what is guarded lies in, the inner ones first.
+func (w *Workspace) roots() []string {
+	return []string{w.Repo.GitDir, w.Repo.CommonDir, w.Repo.Top}
+}
+
+// rebase names the files by where the roots are now: the project may have been moved since it was killed.
+func (g *Guard) rebase(roots []string) {
+	if len(g.Roots) != len(roots) || slices.Equal(g.Roots, roots) {
+		return
+	}
+	moved := func(path string) string {
+		for i, root := range g.Roots {
+			if path == root || below(path, root) {
+				return roots[i] + path[len(root):]
+			}
+		}
+		return path
+	}
+	files, hooks := make(map[string]File, len(g.Files)), make(map[string]*File, len(g.Hooks))
+	for path, f := range g.Files {
+		files[moved(path)] = f
+	}
+	for path, f := range g.Hooks {
+		hooks[moved(path)] = f
+	}
+	for i, path := range g.Locks {
+		g.Locks[i] = moved(path)
+	}
+	g.Files, g.Hooks, g.Roots = files, hooks, roots
 }
 
 // Forget takes the guard off the disk: all is in order, and nobody needs it any more.
@@ -227,6 +265,11 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
+	hooks, hookNotes, err := w.restoreHooks(g)
+	if err != nil {
+		return err
+	}
+	maps.Copy(found, hooks)
 	stashNotes, err := w.keepStashes(ctx, g, stashLog)
 	if err != nil {
 		return err
@@ -235,7 +278,7 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
-	notes = slices.Concat(notes, fileNotes, stashNotes, operations)
+	notes = slices.Concat(notes, fileNotes, hookNotes, stashNotes, operations)
 	refNotes, err := w.restoreRefs(ctx, g)
 	if err != nil {
 		return err
@@ -333,6 +376,9 @@ func (w *Workspace) nameOf(path string) string {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return ".git/" + filepath.ToSlash(rel)
 		}
+	}
+	if rel, err := filepath.Rel(w.Repo.Top, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
 	}
 	return filepath.ToSlash(path)
 }

@@ -30,6 +30,8 @@ func TestGuardOnDisk(t *testing.T) {
 			Locks:   rapid.SliceOfN(text, 1, 3).Draw(t, "locks"),
 			Modules: rapid.SliceOfN(text, 1, 3).Draw(t, "modules"),
 			Folders: rapid.MapOf(text, rapid.Custom(func(t *rapid.T) fs.FileMode { return fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")) })).Draw(t, "folders"),
+			Hooks:   rapid.MapOf(text, rapid.OneOf(rapid.Just[*File](nil), rapid.Just(&File{Data: []byte("a hook"), Mode: 0o700}))).Draw(t, "hooks"),
+			Roots:   rapid.SliceOfN(text, 3, 3).Draw(t, "roots"),
 		}
 		for i := range reflect.TypeFor[Guard]().NumField() {
 			if f := reflect.ValueOf(g).Elem().Field(i); f.IsZero() && f.Kind() != reflect.Map && f.Kind() != reflect.String {
