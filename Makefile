@@ -28,7 +28,7 @@ TEST_TOOLS = dash busybox jq $(if $(filter Linux,$(shell uname)),strace)
 .PHONY: test
 test: ## run all tests, in a home whose git settings hurt; what they want besides Go and git is installed, or named
 	@scripts/tools $(TEST_TOOLS)
-	scripts/hostile-home bin/hostile-home $(GO) test ./...
+	scripts/hostile-home bin/hostile-home $(GO) test -timeout 25m ./...
 
 .PHONY: test-node
 test-node: ## run the tests that need node and npm: the templates for TypeScript and JavaScript, the reader of exports

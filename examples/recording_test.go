@@ -328,7 +328,7 @@ func (p *project) judge(id, tree string, layers []string) verdict {
 		p.t.Fatal(err)
 	}
 	base := strings.TrimSpace(p.git("rev-parse", "HEAD"))
-	config, err := gate.ReadConfig(ctx, repo, base, tree)
+	config, err := gate.ReadConfig(ctx, repo, base, tree, false)
 	if err != nil {
 		p.t.Fatal(err)
 	}

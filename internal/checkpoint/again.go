@@ -35,6 +35,15 @@ func (c *Checkpoint) PutAside(ctx context.Context) error {
 	return c.settleWork(ctx, false)
 }
 
+// cleanTo is the workspace's CleanTo of the work in hand. Where it was cleaned as the loop stopped nothing is: what lies in
+// the tree is the user's, for the next start to refuse or to leave alone.
+func (c *Checkpoint) cleanTo(ctx context.Context, base, kind, id, why string, known ...string) (string, error) {
+	if c.p.GivenBack {
+		return "", nil
+	}
+	return c.workspace().CleanTo(ctx, base, kind, id, why, known...)
+}
+
 // endedAttempt is the attempt of r that ended and was not judged, or nil where there is none, or where its work stands
 // on another commit or text than those that hold now.
 func (c *Checkpoint) endedAttempt(ctx context.Context, r *Requirement, head string) *AttemptOutcome {
@@ -188,7 +197,7 @@ func (c *Checkpoint) putBackAttempt(ctx context.Context, last *AttemptOutcome, d
 		return nil, err
 	}
 	err = c.update(ctx, func(p *Progress) error {
-		if p.LastAttempt != nil {
+		if p.GivenBack = false; p.LastAttempt != nil {
 			p.LastAttempt.Aside = false
 		}
 		return nil

@@ -95,7 +95,7 @@ func (c *Checkpoint) Attempt(ctx context.Context, id string, prompt io.Reader, t
 		if err != nil {
 			return err
 		}
-		p.LastAttempt, p.Left = nil, ""
+		p.LastAttempt, p.Left, p.GivenBack = nil, "", false
 		if !infra {
 			r.Steps.Isolate = r.Steps.after(c.stamp())
 		}
@@ -149,7 +149,7 @@ func (c *Checkpoint) once(watched context.Context, a *Attempted, id, dir string,
 		return fmt.Errorf("keep the prompt: %w", err)
 	}
 	failpoint.Step("write prompt.txt")
-	ended, err := c.dispatch(watched, id, marker, a.Number, dir, timeout, command)
+	ended, err := c.dispatch(watched, id, g, dir, timeout, command)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (c *Checkpoint) prepareAttempt(prompt io.Reader) ([]byte, error) {
 }
 
 // dispatch runs the agent.
-func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int, dir string, timeout time.Duration, command []string) (run.Ended, error) {
+func (c *Checkpoint) dispatch(ctx context.Context, id string, g *workspace.Guard, dir string, timeout time.Duration, command []string) (run.Ended, error) {
 	prompt, err := os.Open(filepath.Join(dir, promptFile))
 	if err != nil {
 		return run.Ended{}, fmt.Errorf("open the prompt: %w", err)
@@ -201,13 +201,13 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 	defer log.Close()
 	failpoint.Step("write agent.log")
 	c.repo.EndLookups() // no program of ours beside the agent that it could end or ask
-	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", number), "RALPH_REPORT=" + c.reportPath()}
+	env := []string{"RALPH_REQ=" + id, fmt.Sprintf("RALPH_ATTEMPT=%d", g.Attempt), "RALPH_REPORT=" + c.reportPath()}
 	if r := c.p.Find(id); r.Status == InfraDispatch {
 		env = append(env, "RALPH_INFRA=1")
 	}
 	agent := run.Command{
 		Args: command, Dir: c.repo.Top, Stdin: prompt, Stdout: log, Timeout: timeout, Idle: time.Duration(c.cfg.Agent.IdleTimeout),
-		ID: marker, Alone: true,
+		ID: g.Marker, Alone: true,
 		Env: run.Environment(withoutToolkit(c.environ), env...),
 	}
 	ended, err := agent.Run(ctx)
@@ -215,6 +215,9 @@ func (c *Checkpoint) dispatch(ctx context.Context, id, marker string, number int
 		err = c.keepRun()
 	}
 	if err != nil {
+		return ended, err
+	}
+	if err := c.workspace().PutBackModes(g); err != nil {
 		return ended, err
 	}
 	if err := c.workspace().DropLinks(); err != nil {
@@ -300,7 +303,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 		return err
 	}
 	// AGENTS.md is not the agent's to write: what of it differs is the toolkit's and comes later.
-	tree, err := c.workspace().Stage(ctx)
+	tree, refused, err := c.workspace().Stage(ctx)
 	if err != nil {
 		return err
 	}
@@ -318,6 +321,10 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 	c.explain(a, ended, log)
 	if a.Tokens, a.Guessed, err = tokens(a, log, filepath.Join(dir, promptFile)); err != nil {
 		return err
+	}
+	if refused != "" {
+		a.Changed, a.Digest = false, "not everything could be committed, so nothing was judged:\n"+refused
+		return nil
 	}
 	if a.Changed {
 		return nil
@@ -397,20 +404,26 @@ func (c *Checkpoint) recordAttempt(ctx context.Context, id string, a *Attempted,
 }
 
 // pruneRuns removes the attempts of old runs: the names of runs sort by their time. The present one stays even where the
-// clock was set back since.
+// clock was set back since, but for the oldest of its agents' logs. What was moved there to be kept is kept.
 func (c *Checkpoint) pruneRuns() error {
 	root := workspace.RunsDir(c.repo)
 	entries, err := os.ReadDir(root)
 	if err != nil {
 		return nil
 	}
-	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == git.RefName(c.p.Run) })
-	total := sizeOf(filepath.Join(root, git.RefName(c.p.Run)))
+	present := git.RefName(c.p.Run)
+	entries = slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == present })
+	total, err := pruneLogs(filepath.Join(root, present))
+	if err != nil {
+		return err
+	}
 	for i, kept := len(entries)-1, 1; i >= 0; i, kept = i-1, kept+1 {
 		dir := filepath.Join(root, entries[i].Name())
-		total += sizeOf(dir)
+		for _, f := range filesOfRun(dir) {
+			total += f.size
+		}
 		if kept >= keptRuns || total > maxLogs {
-			if err := os.RemoveAll(dir); err != nil {
+			if err := workspace.DropRun(dir); err != nil {
 				return fmt.Errorf("remove the logs of an old run: %w", err)
 			}
 			failpoint.Step("remove the logs of an old run")
@@ -419,15 +432,44 @@ func (c *Checkpoint) pruneRuns() error {
 	return nil
 }
 
-// sizeOf is how many bytes the files below dir hold.
-func sizeOf(dir string) (total int64) {
-	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
+// pruneLogs removes the oldest agents' logs of a run that has too many bytes, and gives how many it has then. The newest
+// stays, however large.
+func pruneLogs(dir string) (total int64, err error) {
+	files := filesOfRun(dir)
+	for _, f := range files {
+		total += f.size
+	}
+	logs := slices.DeleteFunc(files, func(f runFile) bool { return filepath.Base(f.path) != logFile })
+	slices.SortStableFunc(logs, func(a, b runFile) int { return a.written.Compare(b.written) })
+	for len(logs) > 1 && total > maxLogs {
+		if err := os.Remove(logs[0].path); err != nil {
+			return total, fmt.Errorf("remove an old log: %w", err)
+		}
+		failpoint.Step("remove an old log")
+		total, logs = total-logs[0].size, logs[1:]
+	}
+	return total, nil
+}
+
+type runFile struct {
+	path    string
+	size    int64
+	written time.Time
+}
+
+// filesOfRun are the files that a run left of its attempts.
+func filesOfRun(dir string) (files []runFile) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+		case d.IsDir() && workspace.MovedAway(d.Name()):
+			return fs.SkipDir
+		case !d.IsDir():
 			if info, err := d.Info(); err == nil {
-				total += info.Size()
+				files = append(files, runFile{path, info.Size(), info.ModTime()})
 			}
 		}
 		return nil
 	})
-	return total
+	return files
 }

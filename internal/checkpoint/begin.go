@@ -124,6 +124,7 @@ func (c *Checkpoint) saveBegin(ctx context.Context, p *Progress) error {
 		if old != nil {
 			p.Serial = old.Serial
 		}
+		p.GivenBack = false // it is about to be laid out, and worked on
 		return p, nil
 	})
 	if err != nil {
@@ -174,7 +175,7 @@ func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 		}
 	}
 	// Somebody may have committed since: the tree to clean to is then that commit's.
-	ref, err := c.workspace().CleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID, known)
+	ref, err := c.cleanTo(ctx, head, "interrupted", r.ID, "an interrupted attempt at "+r.ID, known)
 	if err != nil {
 		return err
 	}
@@ -183,7 +184,7 @@ func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	}
 	if head != c.p.Baseline {
 		// What the user has committed of ralph.yaml, such as a higher budget, holds from this start on.
-		cfg, err := gate.ReadConfig(ctx, c.repo, head, head)
+		cfg, err := gate.ReadConfig(ctx, c.repo, head, head, true)
 		if err != nil {
 			return err
 		}
@@ -191,7 +192,7 @@ func (c *Checkpoint) settleWork(ctx context.Context, now bool) error {
 	}
 	moved := head != c.p.Baseline
 	err = c.update(ctx, func(p *Progress) error {
-		p.Baseline, p.LastAttempt = head, ended
+		p.Baseline, p.LastAttempt, p.GivenBack = head, ended, true
 		return nil
 	})
 	if err != nil || !moved {
@@ -275,6 +276,9 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 		}
 	}
 	indexTree, err := c.repo.IndexTree(ctx)
+	if git.CodeOf(err) > 0 {
+		return exit.Fail("'git read-tree HEAD' makes it anew; the files stay as they are", "read the index: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("read the index: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
@@ -78,6 +79,10 @@ func (c *Checkpoint) workspace() *workspace.Workspace {
 	w := &workspace.Workspace{Repo: c.repo, Say: c.say}
 	if p := c.p; p != nil {
 		w.Run, w.Req, w.Branch, w.Baseline, w.Spec = p.Run, p.Req.Current, p.Branch, p.Baseline, p.Specification
+		w.Control = []string{config.File, p.Specification, agentsmd.Name}
+		if c.cfg != nil {
+			w.Control = append(w.Control, c.cfg.Prompt.Template)
+		}
 	}
 	return w
 }
@@ -226,11 +231,16 @@ func (c *Checkpoint) checkBaseline() error {
 // judge asks the gate about a tree. made is the commit with what was made for req as its test infrastructure, or "".
 func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Requirement, made string, only []string) (*gate.Verdict, error) {
 	// As the baseline has it: an agent's edit of it must not guard the agent's own work.
-	cfg, err := gate.ReadConfig(ctx, c.repo, base, tree)
+	inWork := c.p != nil && c.p.Working() != ""
+	cfg, err := gate.ReadConfig(ctx, c.repo, base, tree, inWork)
 	if err != nil {
 		return nil, err
 	}
-	return gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Made: made, Only: only, Now: c.now})
+	v, err := gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Made: made, Only: only, Now: c.now})
+	if err == nil && inWork && req != nil {
+		err = c.workspace().RestoreControl(ctx) // an attempt's tests ran
+	}
+	return v, err
 }
 
 func newRunID(now time.Time) string {

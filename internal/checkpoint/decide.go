@@ -108,7 +108,7 @@ func (c *Checkpoint) manual(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	tree, err := c.workspace().Tree(ctx, head)
+	tree, err := c.workspace().TreeOfUser(ctx, head)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (c *Checkpoint) interruptCurrent(ctx context.Context, kind string) error {
 	if current == nil || !current.working() {
 		return nil
 	}
-	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, kind, current.ID, "what was left of "+current.ID+" as the run was "+kind)
+	ref, err := c.cleanTo(ctx, c.p.Baseline, kind, current.ID, "what was left of "+current.ID+" as the run was "+kind)
 	if err != nil {
 		return err
 	}

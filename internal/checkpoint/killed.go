@@ -38,6 +38,17 @@ func (c *Checkpoint) SettleKilled(ctx context.Context) (killed bool, err error) 
 	return true, c.workspace().Forget()
 }
 
+// RestoreControl puts back what an attempt's tests did, while the gate ran them, to the files that steer the loop and are in
+// no tree. The run lock must be held.
+func (c *Checkpoint) RestoreControl(ctx context.Context) error {
+	p, err := c.store.Load()
+	if err != nil || p == nil || p.Working() == "" {
+		return nil // whoever needs the state says what is wrong with it
+	}
+	c.p = p
+	return c.workspace().RestoreControl(ctx)
+}
+
 // mostWrites is more than a state is written while an agent runs.
 const mostWrites = 1 << 20
 

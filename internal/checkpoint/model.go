@@ -40,6 +40,7 @@ type Progress struct {
 	Events        []notify.Event  `yaml:"events,omitempty"`       // that the user's commands are still to be told
 	LeftTree      string          `yaml:"left_tree,omitempty"`    // what the last attempt left in the worktree
 	Left          string          `yaml:"left,omitempty"`         // a commit with what the last attempt left that failed, as the loop stopped: the next one begins with it
+	GivenBack     bool            `yaml:"given_back,omitempty"`   // worktree and index were cleaned as the loop stopped: what is changed there is the user's
 	Limit         *Limit          `yaml:"limit,omitempty"`        // the agent is over a limit of its service, or does not reach it
 	Made          *MadeInfra      `yaml:"made,omitempty"`         // the newest test infrastructure that no commit of a requirement's holds yet
 	MessageHook   string          `yaml:"message_hook,omitempty"` // the commit-msg hook that was there as the loop was started, or refused a message since

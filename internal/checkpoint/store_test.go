@@ -346,6 +346,59 @@ func TestPruneRunsKeepsThePresentOne(t *testing.T) {
 	}
 }
 
+// Of the present run the oldest logs go where all are more than 200 MB, and nothing else does. What was moved out of an
+// attempt's way is in no run's logs.
+func TestPruneRunsLogs(t *testing.T) {
+	s, repo := newStore(t)
+	c := &Checkpoint{repo: repo, store: s, p: &Progress{Run: "20260201T000000Z-0000"}}
+	runs := filepath.Join(repo.Sprint(), "runs")
+	put := func(size int64, age time.Duration, path ...string) {
+		t.Helper()
+		full := filepath.Join(append([]string{runs}, path...)...)
+		written := time.Now().Add(-age)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(full), 0o777), os.WriteFile(full, nil, 0o666), os.Truncate(full, size), os.Chtimes(full, written, written)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const mb = 1 << 20
+	put(120*mb, 3*time.Hour, c.p.Run, "REQ-002", "1", logFile)
+	put(90*mb, 2*time.Hour, c.p.Run, "REQ-001", "1", logFile)
+	put(100*mb, time.Hour, c.p.Run, "REQ-001", "2", logFile)
+	put(1, 4*time.Hour, c.p.Run, "REQ-002", "1", promptFile)
+	put(300*mb, 4*time.Hour, c.p.Run, "REQ-002", "repository-1", "inner", "work")
+	put(20*mb, 9*time.Hour, "20260101T000000Z-0000", "REQ-001", "1", logFile)
+	put(1, 9*time.Hour, "20260101T000000Z-0000", "REQ-001", "repository-1", "inner", "work")
+	put(1, 9*time.Hour, "20260101T000000Z-0000", "REQ-002", "1", promptFile)
+	if err := c.pruneRuns(); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, f := range []string{"*/*/*/agent.log", "*/*/*/prompt.txt", "*/*/repository-1/inner/work", "*/*"} {
+		matches, err := filepath.Glob(filepath.Join(runs, filepath.FromSlash(f)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range matches {
+			rel, err := filepath.Rel(runs, path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			left = append(left, filepath.ToSlash(rel))
+		}
+	}
+	want := `20260201T000000Z-0000/REQ-001/1/agent.log
+20260201T000000Z-0000/REQ-001/2/agent.log
+20260201T000000Z-0000/REQ-002/1/prompt.txt
+20260101T000000Z-0000/REQ-001/repository-1/inner/work
+20260201T000000Z-0000/REQ-002/repository-1/inner/work
+20260101T000000Z-0000/REQ-001
+20260201T000000Z-0000/REQ-001
+20260201T000000Z-0000/REQ-002`
+	if got := strings.Join(left, "\n"); got != want {
+		t.Errorf("left are\n%s", got)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	data, err := encode(sample())
 	if err != nil {

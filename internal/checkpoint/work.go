@@ -193,7 +193,7 @@ func (c *Checkpoint) attempted(id string) (*Requirement, error) {
 
 // setAside keeps the work of a requirement that is given up under a ref, which the state names, and cleans the tree.
 func (c *Checkpoint) setAside(ctx context.Context, id, reason string) error {
-	ref, err := c.workspace().CleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
+	ref, err := c.cleanTo(ctx, c.p.Baseline, "leftover", id, "what was left of "+id+": "+reason)
 	if err != nil || ref == "" {
 		return err
 	}

@@ -23,7 +23,7 @@ const checkpointName = "ralph-checkpoint"
 
 // Checkpoint is ralph-checkpoint.
 func Checkpoint(p *Process, doc string, args []string) int {
-	v := &checkpointVerbs{p}
+	v := &checkpointVerbs{p: p}
 	format := &urfave.StringFlag{Name: "format", Value: "text", Usage: "text or json"}
 	app := &urfave.App{
 		Name:   checkpointName,
@@ -82,7 +82,11 @@ func Checkpoint(p *Process, doc string, args []string) int {
 	return p.run(app, doc, args)
 }
 
-type checkpointVerbs struct{ p *Process }
+type checkpointVerbs struct {
+	p *Process
+
+	judged bool // the verb comes behind the gate, which has run an attempt's tests
+}
 
 // open is the state, with the run lock held where the verb changes it.
 func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
@@ -99,7 +103,13 @@ func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *chec
 	}
 	var pr *project
 	var progress *checkpoint.Progress
-	if pr, err = v.p.openProject(ctx, repo); err == nil {
+	if begin { // what the user wrote there since the last start holds from now on
+		err = gate.KeepConfig(repo)
+	}
+	if err == nil {
+		pr, err = v.p.openProject(ctx, repo)
+	}
+	if err == nil {
 		progress, err = v.p.progress(repo)
 	}
 	if err == nil {
@@ -149,7 +159,10 @@ func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) 
 		ended()
 		unlock()
 	}
-	if killed, err = c.SettleKilled(ctx); err != nil {
+	if killed, err = c.SettleKilled(ctx); err == nil && v.judged {
+		err = c.RestoreControl(ctx)
+	}
+	if err != nil {
 		release()
 		return nil, false, err
 	}
@@ -319,6 +332,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 		}
 		return err
 	}
+	v.judged = true
 	return v.change(c, "ralph-checkpoint pass [-n] [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		ctx, stop := run.WithParent(c.Context)
 		defer stop()
@@ -336,6 +350,7 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) fail(c *urfave.Context) error {
+	v.judged = true
 	return v.change(c, "ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var digest []byte
 		if name := c.String("digest"); name != "" {

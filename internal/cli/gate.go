@@ -102,7 +102,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.id = named; named == "" {
 		q.id = work.id
 	}
-	usual := base == "" && q.id == ""
+	usual := base == "" && q.id == "" && !g.inWork(repo)
 	if usual {
 		var ok bool
 		if q.trees, q.config, ok = gate.Recall(repo, hook); ok {
@@ -128,7 +128,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 	if q.id == work.id && base == work.base {
 		q.made = work.made
 	}
-	if q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree); err == nil && usual {
+	if q.config, err = gate.ReadConfig(ctx, repo, from, q.trees.Tree, g.inWork(repo)); err == nil && usual {
 		gate.Remember(ctx, repo, q.trees, g.Now)
 	}
 	return q, err
@@ -136,7 +136,7 @@ func (g *gateProgram) ask(ctx context.Context, c *urfave.Context, hook bool) (*g
 
 // requirement reads one from the specification: the baseline's, or the worktree's file where git does not have it.
 func (g *gateProgram) requirement(ctx context.Context, repo *git.Repo, base, id string) (*spec.Requirement, error) {
-	conf, err := gate.ReadConfig(ctx, repo, base, base)
+	conf, err := gate.ReadConfig(ctx, repo, base, base, g.inWork(repo))
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func (g *gateProgram) push(c *urfave.Context) error {
 			judged[at] = true
 		}
 		q := &gateQuestion{repo: repo, trees: trees}
-		if q.config, err = gate.ReadConfig(ctx, repo, trees.Tree, trees.Tree); err != nil {
+		if q.config, err = gate.ReadConfig(ctx, repo, trees.Tree, trees.Tree, g.inWork(repo)); err != nil {
 			return err
 		}
 		only, err := hookLayers(q.config)

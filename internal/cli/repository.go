@@ -81,10 +81,15 @@ func (p *Process) readConfig(ctx context.Context, repo *git.Repo) (*config.Confi
 	return cfg, nil
 }
 
+// inWork reports whether a requirement is in work. A damaged state is reported by whoever needs the state.
+func (p *Process) inWork(repo *git.Repo) bool {
+	progress, err := p.progress(repo)
+	return err == nil && progress != nil && progress.Working() != ""
+}
+
 func (p *Process) configFile(ctx context.Context, repo *git.Repo) (*config.Config, error) {
-	// A damaged state is reported by whoever needs the state.
-	if progress, err := p.progress(repo); err == nil && progress != nil && progress.Working() != "" {
-		return gate.ReadConfig(ctx, repo, progress.Baseline, progress.Baseline)
+	if p.inWork(repo) {
+		return gate.ReadConfig(ctx, repo, p.found.progress.Baseline, p.found.progress.Baseline, true)
 	}
 	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
 	if err != nil && !os.IsNotExist(err) {

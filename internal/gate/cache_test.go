@@ -303,7 +303,7 @@ func TestNothingToBreakYet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := ReadConfig(ctx, repo, head, "")
+	c, err := ReadConfig(ctx, repo, head, "", false)
 	if err != nil {
 		t.Fatal(err)
 	}

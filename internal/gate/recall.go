@@ -27,7 +27,7 @@ func factsKey(tree, head string) string {
 }
 
 // Recall is FindTrees and ReadConfig for the commit in the making, without any process. ok is false where something has to
-// be found out; inTheMaking is as for FindTrees.
+// be found out; inTheMaking is as for FindTrees. No requirement may be in work.
 func Recall(repo *git.Repo, inTheMaking bool) (t Trees, c *config.Config, ok bool) {
 	tree, ok := repo.TreeOfIndex()
 	if !ok {
@@ -47,7 +47,7 @@ func Recall(repo *git.Repo, inTheMaking bool) (t Trees, c *config.Config, ok boo
 	data := e.Facts.Config
 	if !e.Facts.Tracked {
 		var err error
-		if data, err = ownConfig(repo); err != nil {
+		if data, err = ownConfig(repo, false); err != nil {
 			return t, nil, false
 		}
 	}

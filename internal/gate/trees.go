@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"ralph-loop/internal/atomicfile"
 	"ralph-loop/internal/config"
 	"ralph-loop/internal/exit"
 	"ralph-loop/internal/git"
@@ -125,11 +126,12 @@ func isShallow(ctx context.Context, repo *git.Repo) bool {
 
 // ReadConfig is the ralph.yaml that a tree is judged by. While a requirement is in progress from is the baseline, so that
 // nobody lowers a threshold that he is judged by; else it is the tree itself. A file that neither of them holds is the
-// user's own, untracked: it counts. Without any the defaults do.
-func ReadConfig(ctx context.Context, repo *git.Repo, from, tree string) (*config.Config, error) {
+// user's own, untracked: it counts, while a requirement is in work (inWork) as KeepConfig found it. Without any the defaults
+// do.
+func ReadConfig(ctx context.Context, repo *git.Repo, from, tree string, inWork bool) (*config.Config, error) {
 	data, tracked, err := trackedConfig(ctx, repo, from, tree)
 	if err == nil && !tracked {
-		data, err = ownConfig(repo)
+		data, err = ownConfig(repo, inWork)
 	}
 	if err != nil {
 		return nil, err
@@ -147,11 +149,35 @@ func trackedConfig(ctx context.Context, repo *git.Repo, from, tree string) (data
 	return nil, tracked, err
 }
 
-// ownConfig is the worktree's untracked file; nil if there is none.
-func ownConfig(repo *git.Repo) ([]byte, error) {
+// ownConfig is the worktree's untracked file, or the one that is kept of it; nil if there is none.
+func ownConfig(repo *git.Repo, kept bool) ([]byte, error) {
+	if kept {
+		data, err := os.ReadFile(keptConfig(repo))
+		if err == nil {
+			return data, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("read the configuration: %w", err)
+		}
+	}
 	data, err := os.ReadFile(filepath.Join(repo.Top, config.File))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("read the configuration: %w", err)
 	}
 	return data, nil
 }
+
+// KeepConfig keeps the worktree's ralph.yaml, or that there is none, for as long as a requirement is in work: an agent may
+// write one that no tree shows. It is a start's to do, when no agent is at work.
+func KeepConfig(repo *git.Repo) error {
+	data, err := ownConfig(repo, false)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(repo.StateDir(), 0o777); err != nil {
+		return fmt.Errorf("keep the configuration: %w", err)
+	}
+	return atomicfile.Write(keptConfig(repo), data)
+}
+
+func keptConfig(repo *git.Repo) string { return filepath.Join(repo.StateDir(), config.File) }

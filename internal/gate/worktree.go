@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,10 +23,11 @@ func (j *judge) missingFiles(ctx context.Context) ([]string, error) {
 		{"untracked", []string{"ls-files", "-z", "--others", "--exclude-standard", "--directory", "--no-empty-directory"}},
 		{"ignored", []string{"ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--no-empty-directory"}},
 	}
-	repos := map[string]*git.Repo{"": j.Repo}
-	if err := addSubmodules(ctx, repos, "", j.Tree); err != nil {
+	repos, err := j.Repo.Submodules(ctx, j.Tree)
+	if err != nil {
 		return nil, fmt.Errorf("look for files that the tree lacks: %w", err)
 	}
+	repos[""] = j.Repo
 	const most = 8
 	var parts []string
 	for _, k := range kinds {
@@ -62,29 +61,4 @@ func (j *judge) missingFiles(ctx context.Context) ([]string, error) {
 		return nil, nil
 	}
 	return []string{"in the worktree, but not in the judged tree: " + strings.Join(parts, "; ")}, nil
-}
-
-// addSubmodules adds the submodules that the repository in the folder at has in rev and that are checked out, and theirs.
-func addSubmodules(ctx context.Context, repos map[string]*git.Repo, at, rev string) error {
-	entries, err := repos[at].Entries(ctx, rev)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		dir := filepath.Join(repos[at].Top, filepath.FromSlash(e.Path))
-		if e.Kind != "commit" {
-			continue
-		}
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err != nil {
-			continue
-		}
-		p := path.Join(at, e.Path)
-		if repos[p], err = repos[at].Other(ctx, dir); err != nil {
-			return err
-		}
-		if err := addSubmodules(ctx, repos, p, e.Hash); err != nil {
-			return err
-		}
-	}
-	return nil
 }

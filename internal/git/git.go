@@ -152,6 +152,12 @@ func (r *Repo) whyNot(ctx context.Context, err error) error {
 	bare, bareErr := r.Line(ctx, "rev-parse", "--is-bare-repository")
 	switch {
 	case bareErr != nil:
+		if damaged := whyDamaged(r.Top); damaged != nil {
+			return damaged
+		}
+		if own := gitDirAbove(r.Top); own != "" && CodeOf(err) > 0 {
+			return exit.Fail("mend what git says of it, then start again", "git cannot open the repository %q: %w", own, err)
+		}
 		return exit.Fail("run it inside a repository, or make one with 'git init'", "%q is %w", r.Top, ErrOutside)
 	case bare == "true":
 		return exit.Fail("run it in a clone or a worktree of it", "%q is a bare repository: it has no files to work on", r.Top)

@@ -108,7 +108,7 @@ type keeping struct {
 }
 
 func (k *keeping) clean(ctx context.Context, userFiles []string) error {
-	tree, err := k.w.treeWithout(ctx, k.base, userFiles)
+	tree, _, err := k.w.withoutWhatCannot(ctx, k.base, k.id, func() (string, error) { return k.w.treeWithout(ctx, k.base, userFiles) })
 	if err != nil {
 		return err
 	}
@@ -376,15 +376,18 @@ func (w *Workspace) moveNested(ctx context.Context, base, id string, userFiles [
 		if !strings.HasSuffix(path, "/") {
 			continue
 		}
-		if err := w.moveAway(path, id); err != nil {
+		if err := w.moveAway(path, id, innerRepository); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// moveAway moves a folder that is, or holds, a repository of its own beside the logs of the attempts at id, and says so.
-func (w *Workspace) moveAway(path, id string) error {
+// innerRepository is why a repository in the tree is moved away.
+const innerRepository = "is a repository of its own, which no commit can hold"
+
+// moveAway moves what no commit can hold beside the logs of the attempts at id, and says so and why.
+func (w *Workspace) moveAway(path, id, why string) error {
 	dir := RunDir(w.Repo, w.Run, id)
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {
@@ -398,8 +401,36 @@ func (w *Workspace) moveAway(path, id string) error {
 		return fmt.Errorf("move %q away: %w", path, err)
 	}
 	failpoint.Step("move a repository away")
-	w.Say("%q is a repository of its own, which no commit can hold: it is moved to %s", path, to)
+	w.Say("%q %s: it is moved to %s", path, why, to)
 	return nil
+}
+
+// MovedAway reports whether a folder of that name beside those of the attempts holds what was moved out of the way.
+func MovedAway(name string) bool { return strings.HasPrefix(name, innerPrefix) }
+
+// DropRun removes what a run left of its attempts, in its folder dir, and leaves what was moved there.
+func DropRun(dir string) error {
+	moved, err := fs.Glob(os.DirFS(dir), "*/"+innerPrefix+"*")
+	for i := range moved {
+		moved[i] = filepath.Join(dir, filepath.FromSlash(moved[i]))
+	}
+	if err != nil || len(moved) == 0 {
+		return errors.Join(err, os.RemoveAll(dir))
+	}
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case slices.Contains(moved, path):
+			return fs.SkipDir
+		case slices.ContainsFunc(moved, func(m string) bool { return path == dir || path == filepath.Dir(m) }):
+			return nil
+		}
+		if err := os.RemoveAll(path); err != nil || !d.IsDir() {
+			return err
+		}
+		return fs.SkipDir
+	})
 }
 
 // others are what an index has not and git does not ignore, without those in but: a folder that holds a repository of

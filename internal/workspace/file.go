@@ -165,7 +165,7 @@ func (w *Workspace) gather(full, name string, found contents) error {
 		return err
 	}
 	if nested {
-		return w.moveAway(name, w.Req)
+		return w.moveAway(name, w.Req, innerRepository)
 	}
 	maps.Copy(found, inside)
 	return nil

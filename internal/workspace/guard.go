@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,13 +21,18 @@ import (
 // and hooks, the toolkit's own state. It lies on disk while the agent runs: when this program is killed, the next one finds
 // there what to put back, and which processes are still to be ended.
 type Guard struct {
-	Marker   string            // that the agent's processes have
-	Attempt  int               // its number
-	Refs     map[string]string // full name → hash
-	Symbolic map[string]string // of those that lead to another ref: which one
-	Other    map[string]bool   // the branches that other worktrees have checked out
-	Files    map[string]File   // absolute path → content
-	Locks    []string          // git's, which were there: somebody else's
+	Marker   string                 // that the agent's processes have
+	Attempt  int                    // its number
+	Refs     map[string]string      // full name → hash
+	Symbolic map[string]string      // of those that lead to another ref: which one
+	Other    map[string]bool        // the branches that other worktrees have checked out
+	Files    map[string]File        // absolute path → content
+	Locks    []string               // git's, which were there: somebody else's
+	Modules  []string               // the git directories of the submodules that are checked out
+	Control  map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
+	Folders  map[string]fs.FileMode // absolute path → permissions
+	Hooks    map[string]*File       // absolute path → content, where core.hooksPath leads elsewhere; nil: nothing was there
+	Roots    []string               // where the worktree and the git directories were, as roots says
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -35,8 +41,8 @@ func (g *Guard) id(w *Workspace) string { return fmt.Sprintf("%s-%d", w.Req, g.A
 // maxGuarded is the largest file that can be put back, in bytes; settings, hooks and state are far smaller.
 const maxGuarded = 64 << 20
 
-// guarded are the roots of what is guarded: files, or folders with all below them.
-func (w *Workspace) guarded() []string {
+// guarded are the roots of what is guarded: files, or folders with all below them. modules is Guard.Modules.
+func (w *Workspace) guarded(modules []string) []string {
 	common, own := w.Repo.CommonDir, w.Repo.GitDir
 	roots := []string{
 		filepath.Join(common, "config"), filepath.Join(common, "hooks"), filepath.Join(common, "info"),
@@ -44,6 +50,11 @@ func (w *Workspace) guarded() []string {
 		filepath.Join(own, "config.worktree"), filepath.Join(own, "ralph"),
 		// What else lies in .sprint-state is not ours.
 		w.Repo.Sprint(), BaselinePath(w.Repo), filepath.Join(filepath.Dir(w.Repo.Sprint()), ".gitignore"),
+	}
+	for _, dir := range modules {
+		for _, name := range settings {
+			roots = append(roots, filepath.Join(dir, name))
+		}
 	}
 	if own != common {
 		roots = append(roots, filepath.Join(own, "info"))
@@ -66,9 +77,34 @@ func (w *Workspace) unguarded(path string, kind fs.FileMode) bool {
 
 func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(filepath.Separator)) }
 
-func (w *Workspace) readGuarded() (map[string]File, error) {
+// settings are what lies in a git directory and says what git does there.
+var settings = []string{"config", "config.worktree", "hooks", "info"}
+
+// modules are the git directories of the submodules that are checked out, inner ones too. What they hold as settings decides
+// what a checkout of their commits is.
+func (w *Workspace) modules(ctx context.Context) (dirs []string, err error) {
+	if !slices.ContainsFunc([]string{w.Repo.CommonDir, w.Repo.GitDir}, func(dir string) bool {
+		_, err := os.Lstat(filepath.Join(dir, "modules"))
+		return err == nil
+	}) {
+		return nil, nil // nothing has to be asked
+	}
+	subs, err := w.Repo.Submodules(ctx, w.Baseline)
+	if err != nil {
+		return nil, err
+	}
+	for _, sub := range subs {
+		if below(sub.GitDir, w.Repo.CommonDir) || below(sub.GitDir, w.Repo.GitDir) { // where git puts them
+			dirs = append(dirs, sub.GitDir)
+		}
+	}
+	slices.Sort(dirs)
+	return dirs, nil
+}
+
+func (w *Workspace) readGuarded(modules []string) (map[string]File, error) {
 	files := map[string]File{}
-	for _, root := range w.guarded() {
+	for _, root := range w.guarded(modules) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -111,12 +147,27 @@ func (w *Workspace) guardPath() string { return filepath.Join(w.Repo.StateDir(),
 
 // Remember makes a guard for the attempt of that number, whose agent's processes will have the marker, and writes it down.
 func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*Guard, error) {
+	if err := w.Repo.KeepHead(); err != nil {
+		return nil, err
+	}
 	refs, err := w.Repo.Refs(ctx)
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks()}
-	if g.Files, err = w.readGuarded(); err != nil {
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders(), Roots: w.roots()}
+	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
+		return nil, err
+	}
+	if err := w.keepControl(ctx); err != nil { // it is guarded itself
+		return nil, err
+	}
+	if g.Modules, err = w.modules(ctx); err != nil {
+		return nil, err
+	}
+	if g.Files, err = w.readGuarded(g.Modules); err != nil {
+		return nil, err
+	}
+	if g.Hooks, err = w.readHooks(ctx); err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(g)
@@ -144,7 +195,39 @@ func (w *Workspace) Remembered() (*Guard, error) {
 	if err := json.Unmarshal(data, &g); err != nil {
 		return nil, exit.Fail("look at what the attempt left, then remove that file", "%s, which says what a killed attempt must not have changed, is damaged: %w", w.guardPath(), err)
 	}
+	g.rebase(w.roots())
 	return &g, nil
+}
+
+// roots are the folders that what is guarded lies in, the inner ones first.
+func (w *Workspace) roots() []string {
+	return []string{w.Repo.GitDir, w.Repo.CommonDir, w.Repo.Top}
+}
+
+// rebase names the files by where the roots are now: the project may have been moved since it was killed.
+func (g *Guard) rebase(roots []string) {
+	if len(g.Roots) != len(roots) || slices.Equal(g.Roots, roots) {
+		return
+	}
+	moved := func(path string) string {
+		for i, root := range g.Roots {
+			if path == root || below(path, root) {
+				return roots[i] + path[len(root):]
+			}
+		}
+		return path
+	}
+	files, hooks := make(map[string]File, len(g.Files)), make(map[string]*File, len(g.Hooks))
+	for path, f := range g.Files {
+		files[moved(path)] = f
+	}
+	for path, f := range g.Hooks {
+		hooks[moved(path)] = f
+	}
+	for i, path := range g.Locks {
+		g.Locks[i] = moved(path)
+	}
+	g.Files, g.Hooks, g.Roots = files, hooks, roots
 }
 
 // Forget takes the guard off the disk: all is in order, and nobody needs it any more.
@@ -160,6 +243,9 @@ func (w *Workspace) Forget() error {
 // ref, since it may be the user's own edit. ours gives, of the guarded files as they were and are, those that may differ:
 // the loop's own programs wrote them meanwhile. Files come before refs: git must not be called with an agent's settings.
 func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now map[string]File) map[string]bool) error {
+	if err := w.PutBackModes(g); err != nil {
+		return err
+	}
 	if err := w.DropLinks(); err != nil {
 		return err
 	}
@@ -167,11 +253,23 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
+	mended, err := w.Repo.Mend(w.Branch, w.Baseline)
+	if err != nil {
+		return err
+	}
+	for _, name := range mended {
+		notes = append(notes, fmt.Sprintf(".git/%s was damaged, and is mended", name))
+	}
 	stashLog, _ := os.ReadFile(w.stashLog()) // as the attempt left it; where there is none, the ref is kept as any other
 	found, fileNotes, err := w.restoreFiles(g, ours)
 	if err != nil {
 		return err
 	}
+	hooks, hookNotes, err := w.restoreHooks(g)
+	if err != nil {
+		return err
+	}
+	maps.Copy(found, hooks)
 	stashNotes, err := w.keepStashes(ctx, g, stashLog)
 	if err != nil {
 		return err
@@ -180,8 +278,12 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
-	notes = slices.Concat(notes, fileNotes, stashNotes, operations)
+	notes = slices.Concat(notes, fileNotes, hookNotes, stashNotes, operations)
 	refNotes, err := w.restoreRefs(ctx, g)
+	if err != nil {
+		return err
+	}
+	control, controlNotes, err := w.restoreControl(ctx, g.Control)
 	if err != nil {
 		return err
 	}
@@ -193,8 +295,8 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 	if err != nil {
 		return err
 	}
-	notes = slices.Concat(notes, refNotes, untrackedNotes, protectedNotes)
-	for _, more := range []map[string]File{untracked, protected} {
+	notes = slices.Concat(notes, refNotes, controlNotes, untrackedNotes, protectedNotes)
+	for _, more := range []map[string]File{control, untracked, protected} {
 		for path, f := range more {
 			found["worktree/"+path] = f
 		}
@@ -217,7 +319,7 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 // each.
 func (w *Workspace) restoreFiles(g *Guard, ours func(was, now map[string]File) map[string]bool) (found map[string]File, notes []string, err error) {
 	found = map[string]File{}
-	now, err := w.readGuarded()
+	now, err := w.readGuarded(g.Modules)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -274,6 +376,9 @@ func (w *Workspace) nameOf(path string) string {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 			return ".git/" + filepath.ToSlash(rel)
 		}
+	}
+	if rel, err := filepath.Rel(w.Repo.Top, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
 	}
 	return filepath.ToSlash(path)
 }

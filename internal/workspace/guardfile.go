@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"encoding/json"
+	"io/fs"
 	"maps"
 	"slices"
 )
@@ -15,6 +16,11 @@ type guardFile struct {
 	Other    []named[bool]
 	Files    []named[File]
 	Locks    [][]byte
+	Modules  [][]byte
+	Control  []named[*File]
+	Folders  []named[fs.FileMode]
+	Hooks    []named[*File]
+	Roots    [][]byte
 }
 
 type named[T any] struct {
@@ -24,14 +30,14 @@ type named[T any] struct {
 
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
-	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files)}
-	for _, n := range listed(g.Symbolic) {
-		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
+	symbolic := map[string][]byte{}
+	for ref, target := range g.Symbolic {
+		symbolic[ref] = []byte(target)
 	}
-	for _, path := range g.Locks {
-		f.Locks = append(f.Locks, []byte(path))
-	}
-	return json.Marshal(f)
+	return json.Marshal(guardFile{
+		Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Symbolic: listed(symbolic), Other: listed(g.Other), Files: listed(g.Files),
+		Locks: raw(g.Locks), Modules: raw(g.Modules), Control: listed(g.Control), Folders: listed(g.Folders), Hooks: listed(g.Hooks), Roots: raw(g.Roots),
+	})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -40,12 +46,12 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 	if err := json.Unmarshal(data, &f); err != nil {
 		return err
 	}
-	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files)}
+	*g = Guard{
+		Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files),
+		Locks: text(f.Locks), Modules: text(f.Modules), Control: mapped(f.Control), Folders: mapped(f.Folders), Hooks: mapped(f.Hooks), Roots: text(f.Roots),
+	}
 	for _, n := range f.Symbolic {
 		g.Symbolic[string(n.Name)] = string(n.Value)
-	}
-	for _, path := range f.Locks {
-		g.Locks = append(g.Locks, string(path))
 	}
 	return nil
 }
@@ -63,4 +69,18 @@ func mapped[T any](list []named[T]) map[string]T {
 		m[string(n.Name)] = n.Value
 	}
 	return m
+}
+
+func raw(names []string) (list [][]byte) {
+	for _, name := range names {
+		list = append(list, []byte(name))
+	}
+	return list
+}
+
+func text(list [][]byte) (names []string) {
+	for _, name := range list {
+		names = append(names, string(name))
+	}
+	return names
 }

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"io/fs"
 	"reflect"
 	"testing"
 
@@ -20,7 +21,17 @@ func TestGuardOnDisk(t *testing.T) {
 			Files: rapid.MapOf(text, rapid.Custom(func(t *rapid.T) File {
 				return File{Data: rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "data"), Mode: 0o600}
 			})).Draw(t, "files"),
-			Locks: rapid.SliceOfN(text, 1, 3).Draw(t, "locks"),
+			Control: rapid.MapOf(text, rapid.Custom(func(t *rapid.T) *File {
+				if rapid.Bool().Draw(t, "absent") {
+					return nil
+				}
+				return &File{Data: rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "data"), Mode: 0o600}
+			})).Draw(t, "control"),
+			Locks:   rapid.SliceOfN(text, 1, 3).Draw(t, "locks"),
+			Modules: rapid.SliceOfN(text, 1, 3).Draw(t, "modules"),
+			Folders: rapid.MapOf(text, rapid.Custom(func(t *rapid.T) fs.FileMode { return fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")) })).Draw(t, "folders"),
+			Hooks:   rapid.MapOf(text, rapid.OneOf(rapid.Just[*File](nil), rapid.Just(&File{Data: []byte("a hook"), Mode: 0o700}))).Draw(t, "hooks"),
+			Roots:   rapid.SliceOfN(text, 3, 3).Draw(t, "roots"),
 		}
 		for i := range reflect.TypeFor[Guard]().NumField() {
 			if f := reflect.ValueOf(g).Elem().Field(i); f.IsZero() && f.Kind() != reflect.Map && f.Kind() != reflect.String {

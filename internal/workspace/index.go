@@ -27,6 +27,28 @@ func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
 	return w.treeWithout(ctx, base, leaveOut)
 }
 
+// TreeOfUser is Tree with what the user has staged, whatever git ignores or was untracked as the run began.
+func (w *Workspace) TreeOfUser(ctx context.Context, base string) (string, error) {
+	leaveOut, err := w.userFilesBeside(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	index, err := w.Repo.IndexTree(ctx)
+	if err != nil {
+		return "", err
+	}
+	out, err := w.Repo.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=A", base, index)
+	if err != nil {
+		return "", err
+	}
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	return w.fillIndex(ctx, private, base, leaveOut, git.Records(out)...)
+}
+
 func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []string) (string, error) {
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
@@ -36,30 +58,32 @@ func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []str
 	return w.fillIndex(ctx, private, base, leaveOut)
 }
 
-// Stage makes the index hold Tree of the baseline, and gives it.
-func (w *Workspace) Stage(ctx context.Context) (tree string, err error) {
+// Stage makes the index hold Tree of the baseline, and gives it. It is an attempt's: what git cannot take in is moved beside
+// the attempts' logs, and named in refused.
+func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error) {
 	leaveOut, err := w.UserFiles(ctx)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	defer done()
-	if tree, err = w.fillIndex(ctx, private, w.Baseline, leaveOut); err == nil {
+	tree, refused, err = w.withoutWhatCannot(ctx, w.Baseline, w.Req, func() (string, error) { return w.fillIndex(ctx, private, w.Baseline, leaveOut) })
+	if err == nil {
 		err = w.takeIndex(private)
 	}
 	if err != nil {
-		return "", fmt.Errorf("build the index: %w", err)
+		return "", "", fmt.Errorf("build the index: %w", err)
 	}
-	return tree, nil
+	return tree, refused, nil
 }
 
 // fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change
-// in it, ignored files and the user's own untracked ones left out. An index of its own, since flags and file times that
+// in it, ignored files and the user's own untracked ones left out, staged ones taken in all the same. An index of its own, since flags and file times that
 // an agent set in the real one must hide nothing.
-func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string) (string, error) {
+func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string, staged ...string) (string, error) {
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return "", err
 	}
@@ -79,7 +103,7 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 			w.openFile(path)
 		}
 		if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
-			return "", err
+			return "", w.whichCannot(ctx, git.Records(out), err)
 		}
 	}
 	// A repository inside the repository is one entry, and git refuses to add one without a commit: an attempt's is named
@@ -99,22 +123,38 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 		w.openFile(path)
 		list.WriteString(path + "\x00")
 	}
-	if list.Len() > 0 {
-		if _, err := private.Input(ctx, list.Bytes(), "update-index", "-z", "--add", "--remove", "--stdin"); err != nil {
-			return "", err
-		}
+	if err := updateIndex(ctx, private, list.Bytes(), "--add", "--remove"); err != nil {
+		return "", w.whichCannot(ctx, git.Records(list.Bytes()), err)
 	}
 	unignored, err := w.unignored(ctx, private, base)
 	if err != nil {
 		return "", err
 	}
-	if len(unignored) > 0 {
-		names := []byte(strings.Join(unignored, "\x00") + "\x00")
-		if _, err := private.Input(ctx, names, "update-index", "-z", "--force-remove", "--stdin"); err != nil {
-			return "", err
-		}
+	if err := updateIndex(ctx, private, ended(unignored), "--force-remove"); err != nil {
+		return "", err
+	}
+	if err := updateIndex(ctx, private, ended(staged), "--add", "--remove"); err != nil {
+		return "", err
 	}
 	return private.Line(ctx, "write-tree")
+}
+
+// updateIndex gives the paths, each ended by a NUL, to git update-index with those options, where there are any.
+func updateIndex(ctx context.Context, index *git.Repo, paths []byte, options ...string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	_, err := index.Input(ctx, paths, append(append([]string{"update-index", "-z"}, options...), "--stdin")...)
+	return err
+}
+
+// ended are paths with a NUL at the end of each.
+func ended(paths []string) []byte {
+	var list bytes.Buffer
+	for _, path := range paths {
+		list.WriteString(path + "\x00")
+	}
+	return list.Bytes()
 }
 
 // openFolders makes the folders of the commit base readable where an agent has made them unreadable: git takes what is in

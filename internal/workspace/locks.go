@@ -117,6 +117,9 @@ func (w *Workspace) Begun() (ended func(), err error) {
 	if data, err := os.ReadFile(mark); err == nil {
 		if g, err := w.Remembered(); err == nil && g != nil {
 			run.EndMarked(g.Marker)
+			if err := w.PutBackModes(g); err != nil {
+				return nil, err
+			}
 		}
 		notes, err := w.dropLocks(mark, strings.Split(string(data), "\x00"))
 		if err != nil {

@@ -3,15 +3,16 @@ package workspace
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 
 	"ralph-loop/internal/agentsmd"
 	"ralph-loop/internal/failpoint"
+	"ralph-loop/internal/snapshot"
 )
 
 // restoreProtected puts the specification and what people wrote in AGENTS.md back as the baseline has them. Edits of
@@ -23,26 +24,14 @@ func (w *Workspace) restoreProtected(ctx context.Context) (found map[string]File
 		if err != nil {
 			return nil, nil, err
 		}
+		if !tracked {
+			continue // restoreControl has seen to it
+		}
 		full := filepath.Join(w.Repo.Top, filepath.FromSlash(path))
-		if tracked {
-			if err := w.clearWay(path, found); err != nil {
-				return nil, nil, err
-			}
+		if err := w.clearWay(path, found); err != nil {
+			return nil, nil, err
 		}
 		now, readErr := readFile(full)
-		if !tracked {
-			// A specification may live outside git; it is guarded as an untracked file then. An AGENTS.md that the
-			// baseline does not have is the toolkit's to make.
-			if path == agentsmd.Name && readErr == nil && !slices.Contains(w.userNames(ctx), path) {
-				found[path] = now
-				notes = append(notes, fmt.Sprintf("%s is written by ralph-learn alone: the agent's is taken away; its place is agentmd_addition in the report", path))
-				if err := os.Remove(full); err != nil {
-					return nil, nil, err
-				}
-				failpoint.Step("remove the agent's AGENTS.md")
-			}
-			continue
-		}
 		if readErr == nil && bytes.Equal(now.Data, was) {
 			continue
 		}
@@ -56,11 +45,21 @@ func (w *Workspace) restoreProtected(ctx context.Context) (found map[string]File
 		what := "deleted"
 		if readErr == nil {
 			found[path], what = now, "changed"
+		} else if _, err := os.Lstat(full); err == nil {
+			inPlace := contents{}
+			if err := w.gather(full, path, inPlace); err != nil {
+				return nil, nil, fmt.Errorf("keep what is in the place of %s: %w", path, err)
+			}
+			if err := inPlace.store(ctx, w.Repo); err != nil {
+				return nil, nil, fmt.Errorf("keep what is in the place of %s: %w", path, err)
+			}
+			maps.Copy(found, inPlace)
+			what = "changed"
 		}
 		if _, err := w.Repo.Output(ctx, "read-tree", "--reset", w.Baseline); err != nil {
 			return nil, nil, err
 		}
-		if err := os.RemoveAll(full); err != nil {
+		if err := snapshot.RemoveAll(full); err != nil {
 			return nil, nil, err
 		}
 		failpoint.Step("remove a spoiled file")
@@ -76,25 +75,64 @@ func (w *Workspace) restoreProtected(ctx context.Context) (found map[string]File
 	return found, notes, nil
 }
 
-// RestoreAgentsFile brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay.
+// RestoreAgentsFile brings AGENTS.md back to the baseline: the section of an attempt that failed does not stay. Where the
+// baseline has none, the section is cut out of what is there: the rest is a person's.
 func (w *Workspace) RestoreAgentsFile(ctx context.Context) error {
-	path := filepath.Join(w.Repo.Top, agentsmd.Name)
 	_, tracked, err := w.Repo.File(ctx, w.Baseline, agentsmd.Name)
 	if err != nil {
 		return err
 	}
-	if !tracked {
-		if slices.Contains(w.userNames(ctx), agentsmd.Name) {
-			return nil
+	if tracked {
+		found, notes, err := w.restoreProtected(ctx)
+		if err != nil || len(found) == 0 {
+			return err
 		}
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
+		if only, err := w.onlyTheSection(ctx, found); only || err != nil {
+			return err
 		}
-		failpoint.Step("remove AGENTS.md")
+		ref, err := w.keepFiles(ctx, "found", w.Req, found, "what was found in the place of protected files as an attempt failed")
+		if err != nil {
+			return err
+		}
+		for _, note := range append(notes, "what was found there is kept under "+ref) {
+			w.Say("put in order: %s", note)
+		}
 		return nil
 	}
-	_, _, err = w.restoreProtected(ctx)
-	return err
+	file, err := agentsmd.Open(w.Repo.Top)
+	if err != nil || file.Data == nil {
+		return nil // nobody could have written into it
+	}
+	rest, err := agentsmd.Append(file.Data, agentsmd.Section{ID: w.Req})
+	if err != nil || bytes.Equal(rest, file.Data) {
+		return nil
+	}
+	if len(rest) > 0 {
+		return file.Write(rest)
+	}
+	if err := os.Remove(file.Path); err != nil {
+		return fmt.Errorf("take the section out of %s: %w", agentsmd.Name, err)
+	}
+	failpoint.Step("remove AGENTS.md")
+	return nil
+}
+
+// onlyTheSection reports whether what was found is AGENTS.md alone, and of that nothing but the requirement's section is new.
+func (w *Workspace) onlyTheSection(ctx context.Context, found map[string]File) (bool, error) {
+	f, ok := found[agentsmd.Name]
+	if !ok || len(found) > 1 || f.Mode&fs.ModeSymlink != 0 {
+		return false, nil
+	}
+	rest, err := agentsmd.Append(f.Data, agentsmd.Section{ID: w.Req})
+	if err != nil {
+		return false, nil
+	}
+	now, err := w.Repo.Input(ctx, rest, "hash-object", "--stdin", "--path="+agentsmd.Name)
+	if err != nil {
+		return false, err
+	}
+	was, err := w.Repo.Line(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", w.Baseline+":"+agentsmd.Name)
+	return strings.TrimSpace(string(now)) == was, err
 }
 
 // differs reports whether git would see path as changed against the blob, filters and line endings considered.

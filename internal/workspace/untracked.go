@@ -203,14 +203,6 @@ func (w *Workspace) userFilesBeside(ctx context.Context, rev string) ([]string, 
 	return names, nil
 }
 
-func (w *Workspace) userNames(ctx context.Context) []string {
-	names, err := w.UserFiles(ctx)
-	if err != nil {
-		return nil
-	}
-	return names
-}
-
 // restoreUntracked puts back what an attempt did to the user's untracked files. It gives what it found in their place
 // and a line for each.
 func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File, notes []string, err error) {
@@ -229,7 +221,8 @@ func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File
 	found = map[string]File{}
 	inPlace := contents{}
 	var spoiled []untrackedFile
-	for _, u := range files {
+	told := false
+	for i, u := range files {
 		if !user[u.Path] {
 			continue
 		}
@@ -240,8 +233,8 @@ func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File
 		info, err := os.Lstat(full)
 		switch {
 		case !u.stored():
-			if errors.Is(err, fs.ErrNotExist) {
-				notes = append(notes, fmt.Sprintf("%q, untracked, is gone and was not stored: too large, or a repository of its own", u.Path))
+			if note := u.look(info, err); note != "" {
+				notes, files[i], told = append(notes, note), u, true
 			}
 			continue
 		case err == nil && u.isAt(full, info):
@@ -264,6 +257,18 @@ func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File
 		}
 		spoiled = append(spoiled, u)
 	}
+	if told {
+		if err := w.writeUntracked(files); err != nil {
+			return nil, nil, err
+		}
+	}
+	note, err := w.missIgnored()
+	if err != nil {
+		return nil, nil, err
+	}
+	if note != "" {
+		notes = append(notes, note)
+	}
 	if err := inPlace.store(ctx, w.Repo); err != nil {
 		return nil, nil, fmt.Errorf("keep what is in the place of untracked files: %w", err)
 	}
@@ -285,6 +290,20 @@ func (w *Workspace) restoreUntracked(ctx context.Context) (found map[string]File
 		return nil
 	})
 	return found, notes, err
+}
+
+// look is a line about a file that is not stored, where an attempt deleted or wrote it. u then says so, for it to be told once.
+func (u *untrackedFile) look(info fs.FileInfo, err error) string {
+	const gone = -1
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && u.Size != gone:
+		u.Size = gone
+		return fmt.Sprintf("%q, untracked, is gone and was not stored: too large, or a repository of its own", u.Path)
+	case err != nil || info.IsDir() || info.Size() == u.Size && info.ModTime().UnixNano() == u.Time:
+		return ""
+	}
+	u.Size, u.Time = info.Size(), info.ModTime().UnixNano()
+	return fmt.Sprintf("%q, untracked, was written and was not stored: it is left as it is", u.Path)
 }
 
 func putBack(path, what string) string {
@@ -328,6 +347,38 @@ func (w *Workspace) storeIgnored(ctx context.Context, index *git.Repo) error {
 	return atomicfile.Write(w.ignoredPath(), out)
 }
 
+// toldGone is what a name on the list of ignored files begins with where it was told that the file is gone: no path does.
+const toldGone = "/"
+
+// missIgnored is a line about the ignored files that are gone since the last look, or "". Nothing of them was stored.
+func (w *Workspace) missIgnored() (string, error) {
+	data, err := os.ReadFile(w.ignoredPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the list of ignored files: %w", err)
+	}
+	names := git.Records(data)
+	var gone []string
+	for i, name := range names {
+		if strings.HasPrefix(name, toldGone) {
+			continue
+		}
+		if _, err := os.Lstat(filepath.Join(w.Repo.Top, filepath.FromSlash(name))); errors.Is(err, fs.ErrNotExist) {
+			gone, names[i] = append(gone, fmt.Sprintf("%q", name)), toldGone+name
+		}
+	}
+	if len(gone) == 0 {
+		return "", nil
+	}
+	if more := len(gone) - 5; more > 0 {
+		gone = append(gone[:5], fmt.Sprintf("%d more", more))
+	}
+	note := fmt.Sprintf("gone, and as files that git ignores not stored: %s", strings.Join(gone, ", "))
+	return note, atomicfile.Write(w.ignoredPath(), ended(names))
+}
+
 // unignored are the files that an index has, base has not, and git ignored as the run began.
 func (w *Workspace) unignored(ctx context.Context, index *git.Repo, base string) ([]string, error) {
 	data, err := os.ReadFile(w.ignoredPath())
@@ -339,7 +390,7 @@ func (w *Workspace) unignored(ctx context.Context, index *git.Repo, base string)
 	}
 	ignored := map[string]bool{}
 	for _, path := range git.Records(data) {
-		ignored[path] = true
+		ignored[strings.TrimPrefix(path, toldGone)] = true
 	}
 	out, err := index.Output(ctx, "diff-index", "--cached", "-z", "--name-only", "--no-renames", "--diff-filter=A", base)
 	if err != nil {

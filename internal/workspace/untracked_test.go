@@ -127,6 +127,17 @@ func TestUntrackedBecomesFolder(t *testing.T) {
 	if kept := w.git("show", w.Ref("found", "REQ-001-1")+":worktree/data.csv/deep/work.txt"); kept != "work" {
 		t.Errorf("kept is %q", kept)
 	}
+	// So is what stands where the specification was.
+	w.attempt(func() {
+		must(t, os.Remove(filepath.Join(w.Repo.Top, "plan.yaml")))
+		w.write("plan.yaml/work.txt", "work\n")
+	})
+	if w.read("plan.yaml") != "the plan\n" {
+		t.Errorf("plan.yaml holds %q", w.read("plan.yaml"))
+	}
+	if kept := w.git("show", w.Ref("found", "REQ-001-1")+"-2:worktree/plan.yaml/work.txt"); kept != "work" {
+		t.Errorf("kept is %q", kept)
+	}
 	// A repository is no tree's.
 	w.attempt(func() {
 		must(t, os.Remove(filepath.Join(w.Repo.Top, "data.csv")))
@@ -137,6 +148,44 @@ func TestUntrackedBecomesFolder(t *testing.T) {
 	must(t, err)
 	if w.read("data.csv") != "mine\n" || len(moved) != 1 {
 		t.Errorf("data.csv holds %q, moved is %q", w.read("data.csv"), moved)
+	}
+}
+
+// What is not stored, being ignored or large, cannot be put back: that it is gone, or was written, is told, once.
+func TestUntrackedNotStored(t *testing.T) {
+	w := newWorld(t)
+	w.write(".gitignore", "*.log\n.sprint-state\n.env\n")
+	w.git("commit", "-q", "-a", "-m", "two")
+	w.Baseline = w.git("rev-parse", "HEAD")
+	w.write(".env", "a secret\n")
+	w.write("large.bin", "")
+	w.write("larger.bin", "")
+	for _, name := range []string{"large.bin", "larger.bin"} {
+		must(t, os.Truncate(filepath.Join(w.Repo.Top, name), maxStored+1))
+	}
+	must(t, w.NoteUntracked(t.Context()))
+	w.said.Reset()
+	for _, want := range []string{`put in order: "large.bin", untracked, was written and was not stored: it is left as it is
+put in order: "larger.bin", untracked, is gone and was not stored: too large, or a repository of its own
+put in order: gone, and as files that git ignores not stored: ".env"
+`, ""} {
+		w.attempt(func() {
+			if want != "" {
+				must(t, os.Remove(filepath.Join(w.Repo.Top, ".env")))
+				must(t, os.Remove(filepath.Join(w.Repo.Top, "larger.bin")))
+				must(t, os.Truncate(filepath.Join(w.Repo.Top, "large.bin"), 1))
+			}
+		})
+		if w.said.String() != want {
+			t.Errorf("said %q", w.said.String())
+		}
+		w.said.Reset()
+	}
+	// It is the user's all the same when it is there again, whatever an attempt has git ignore.
+	w.write(".gitignore", "")
+	w.write(".env", "a secret\n")
+	if slices.Contains(w.held(), ".env") {
+		t.Error(".env would be committed")
 	}
 }
 

@@ -19,6 +19,8 @@ type Workspace struct {
 	Branch   string // the full name of the branch that the run works on; "" is a detached HEAD
 	Baseline string // the commit that everything is measured from, and put back to
 	Spec     string // the specification, from the worktree's top, with slashes
+
+	Control []string // the files that steer the loop, from the worktree's top; the specification is one
 }
 
 // The names of what the loop and its agents write into the state folders.

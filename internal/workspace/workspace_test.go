@@ -196,7 +196,7 @@ func TestCleanTo(t *testing.T) {
 	for i, want := range []string{"refs/ralph/run/leftover/REQ-001", "refs/ralph/run/leftover/REQ-001-2"} {
 		w.write("code/a.txt", fmt.Sprint("work ", i))
 		w.write("code/new.txt", "new\n")
-		tree, err := w.Stage(t.Context())
+		tree, _, err := w.Stage(t.Context())
 		must(t, err)
 		if index := w.git("write-tree"); index != tree {
 			t.Errorf("the index is %s, staged was %s", index, tree)
