@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -231,7 +232,7 @@ func (k *keeping) submodule(ctx context.Context, dir string, e git.Entry) error 
 	if err != nil {
 		return err
 	}
-	w := &Workspace{Repo: sub, Say: k.w.Say, Run: k.w.Run, Req: k.w.Req, Baseline: e.Hash}
+	w := &Workspace{Repo: sub, Say: k.w.Say, Run: k.w.Run, Req: k.w.Req, Baseline: e.Hash, home: cmp.Or(k.w.home, k.w.Repo)}
 	untracked, err := w.untrackedBeside(ctx, e.Hash, head)
 	if err != nil {
 		return err
@@ -388,7 +389,7 @@ const innerRepository = "is a repository of its own, which no commit can hold"
 
 // moveAway moves what no commit can hold beside the logs of the attempts at id, and says so and why.
 func (w *Workspace) moveAway(path, id, why string) error {
-	dir := RunDir(w.Repo, w.Run, id)
+	dir := RunDir(cmp.Or(w.home, w.Repo), w.Run, id)
 	err := os.MkdirAll(dir, 0o777)
 	if err == nil {
 		dir, err = os.MkdirTemp(dir, innerPrefix)

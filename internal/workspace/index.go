@@ -80,9 +80,9 @@ func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error)
 	return tree, refused, nil
 }
 
-// fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change
-// in it, ignored files and the user's own untracked ones left out, staged ones taken in all the same. An index of its own, since flags and file times that
-// an agent set in the real one must hide nothing.
+// fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change in it,
+// ignored files and the user's own untracked ones left out, staged ones taken in all the same. An index of its own, since
+// flags and file times that an agent set in the real one must hide nothing.
 func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string, staged ...string) (string, error) {
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return "", err

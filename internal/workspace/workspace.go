@@ -20,6 +20,8 @@ type Workspace struct {
 	Baseline string // the commit that everything is measured from, and put back to
 	Spec     string // the specification, from the worktree's top, with slashes
 
+	home *git.Repo // in whose state folder what is moved away goes; nil: Repo
+
 	Control []string // the files that steer the loop, from the worktree's top; the specification is one
 }
 
