@@ -24,15 +24,20 @@ import (
 // what an attempt had left that was judged and failed, for the next one to begin with: a start lays it out.
 
 // PutAside leaves worktree and index as the user had them where the loop ends with a requirement in work: what it holds
-// is kept under a ref, and the next start goes on with the requirement. With none in work it does nothing.
+// is kept under a ref, and the next start goes on with the requirement. The flags of the user's index are set again.
 func (c *Checkpoint) PutAside(ctx context.Context) error {
-	if c.p == nil || !c.p.open() || c.p.Working() == "" {
+	if c.p == nil || !c.p.open() {
 		return nil
 	}
 	if branch, err := c.repo.Branch(ctx); err != nil || branch != c.p.Branch {
 		return err // the next start says so
 	}
-	return c.settleWork(ctx, false)
+	if c.p.Working() != "" {
+		if err := c.settleWork(ctx, false); err != nil {
+			return err
+		}
+	}
+	return c.workspace().RestoreFlags(ctx)
 }
 
 // cleanTo is the workspace's CleanTo of the work in hand. Where it was cleaned as the loop stopped nothing is: what lies in

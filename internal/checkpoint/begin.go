@@ -90,6 +90,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		return nil, err
 	}
 	p.Gated = head
+	if err := c.workspace().NoteFlags(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.saveBegin(ctx, p); err != nil {
 		return nil, err
 	}
@@ -348,10 +351,21 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 	if len(lines) == 0 {
 		return nil
 	}
+	flags, err := c.workspace().Flags(ctx)
+	if err != nil {
+		return err
+	}
+	hint := "commit or stash them: the loop commits whole trees"
+	for _, path := range unstaged {
+		if flag := flags[path]; len(flag) > 0 { // git says that there is nothing to commit
+			hint = fmt.Sprintf("'git update-index --no-%s -- %s' has git see it; then %s", flag[0], shellWord(path), hint)
+			break
+		}
+	}
 	if more := len(lines) - 20; more > 0 {
 		lines = append(lines[:20], fmt.Sprintf("and %d more", more))
 	}
-	return exit.Refuse("commit or stash them: the loop commits whole trees", "tracked files are changed:\n  %s", strings.Join(lines, "\n  "))
+	return exit.Refuse(hint, "tracked files are changed:\n  %s", strings.Join(lines, "\n  "))
 }
 
 // chooseBranch makes the branch that the user wants the run on, or insists that it is checked out. A run that is

@@ -52,11 +52,11 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 			r.Attempts, r.Timeouts, r.Reason, r.Retried = 0, 0, "", r.Tokens
 		})
 	case "manual":
-		return c.manual(ctx, id)
+		return c.workspace().WithFlags(ctx, func() error { return c.manual(ctx, id) })
 	case "stop":
-		return c.stop(ctx, id)
+		return c.workspace().WithFlags(ctx, func() error { return c.stop(ctx, id) })
 	case "rollback":
-		return c.rollback(ctx, id, to)
+		return c.workspace().WithFlags(ctx, func() error { return c.rollback(ctx, id, to) })
 	}
 	return exit.Misuse("known are "+strings.Join(Decisions, ", "), "%q is no decision", what)
 }
@@ -435,6 +435,9 @@ func (c *Checkpoint) Finish(ctx context.Context) (RunStatus, error) {
 		return err
 	})
 	if err != nil {
+		return status, err
+	}
+	if err := c.workspace().RestoreFlags(ctx); err != nil {
 		return status, err
 	}
 	return status, c.keepMissingSummaries()

@@ -163,6 +163,7 @@ func (c *Checkpoint) hasCommitHook(ctx context.Context) (bool, error) {
 	}), err
 }
 
+// hooksFolder is where git looks for hooks. It need not be a folder: /dev/null is how people switch hooks off.
 func (c *Checkpoint) hooksFolder(ctx context.Context) (string, error) {
 	dir, err := c.repo.Line(ctx, "rev-parse", "--path-format=absolute", "--git-path", "hooks")
 	if err != nil {

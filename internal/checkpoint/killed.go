@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,13 +30,26 @@ func (c *Checkpoint) SettleKilled(ctx context.Context) (killed bool, err error) 
 	if c.p, err = decode(g.Files[c.store.copy()].Data); err != nil {
 		return false, fmt.Errorf("read the state before the killed attempt: %w", err)
 	}
-	if err := c.workspace().PutInOrder(ctx, g, c.legitimate); err != nil {
+	if err := c.workspace().PutInOrder(ctx, g, c.orEmptied); err != nil {
 		return false, fmt.Errorf("put the repository in order after a killed attempt: %w", err)
 	}
 	if c.p, err = c.store.Load(); err != nil {
 		return false, err
 	}
 	return true, c.workspace().Forget()
+}
+
+// orEmptied are those of legitimate, and the files that the driver empties once an attempt has ended, or as it starts.
+func (c *Checkpoint) orEmptied(was, now map[string]workspace.File) map[string]bool {
+	ok := map[string]bool{}
+	maps.Copy(ok, c.legitimate(was, now))
+	sprint := c.repo.Sprint()
+	for _, path := range []string{filepath.Join(sprint, "digest.txt"), filepath.Join(sprint, "verdict.json"), filepath.Join(c.repo.StateDir(), "unsettled")} {
+		if f, there := now[path]; there && f.Mode.IsRegular() && !f.Unread && len(f.Data) == 0 {
+			ok[path] = true
+		}
+	}
+	return ok
 }
 
 // RestoreControl puts back what an attempt's tests did, while the gate ran them, to the files that steer the loop and are in

@@ -108,6 +108,7 @@ func (p *Process) run(app *urfave.App, doc string, args []string) (code int) {
 	app.DisableSliceFlagSeparator = true
 	app.ExitErrHandler = func(*urfave.Context, error) {}
 	app.OnUsageError = usageError
+	app.Before = refuseEmpty
 	app.Description = helpText(doc)
 	for _, c := range app.Commands {
 		prepare(c)
@@ -228,6 +229,16 @@ func inherit(c *urfave.Context) error {
 			if err := c.Set(name, fmt.Sprint(outer.Value(name))); err != nil {
 				return exit.Misuse(fmt.Sprintf("see '%s --help'", c.App.Name), "%w", err)
 			}
+		}
+	}
+	return refuseEmpty(c)
+}
+
+// refuseEmpty refuses the name of nothing: it comes from a variable that was not set, and would be taken for "any".
+func refuseEmpty(c *urfave.Context) error {
+	for _, name := range []string{"agent", "branch", "only", "req", "to"} {
+		if slices.Contains(c.LocalFlagNames(), name) && c.String(name) == "" {
+			return exit.Misuse("give it a value, or leave it out", "%s is empty", dashed(name))
 		}
 	}
 	return nil

@@ -52,10 +52,12 @@ func (p *Process) openProject(ctx context.Context, repo *git.Repo) (*project, er
 	}
 	pr := &project{repo: repo, cfg: cfg, spec: cfg.Spec}
 	if filepath.IsAbs(pr.spec) {
-		if pr.spec, err = filepath.Rel(repo.Top, pr.spec); err != nil || !filepath.IsLocal(pr.spec) {
-			return nil, exit.Fail("put it into the repository", "the specification %q lies outside the repository", cfg.Spec)
-		}
+		pr.spec, err = filepath.Rel(repo.Top, pr.spec)
 	}
+	if err != nil || !filepath.IsLocal(pr.spec) {
+		return nil, exit.Fail("put it into the repository", "the specification %q lies outside the repository", cfg.Spec)
+	}
+	pr.spec = filepath.Clean(pr.spec)
 	data, err := os.ReadFile(filepath.Join(repo.Top, pr.spec))
 	if err != nil {
 		return nil, exit.Fail(noSpecHint, "read the specification: %w", err)

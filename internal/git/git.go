@@ -205,6 +205,7 @@ func (r *Repo) WithWorktree(top, index string) *Repo {
 func (r *Repo) With(env ...string) *Repo {
 	other := *r
 	other.environ = append(append([]string{}, r.environ...), env...)
+	other.asGiven = append(append([]string{}, r.asGiven...), env...)
 	return &other
 }
 
@@ -233,7 +234,15 @@ var plumbing = []string{"GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT
 
 // Do runs git with stdin (nil: none) and writes what it prints to out.
 func (r *Repo) Do(ctx context.Context, stdin io.Reader, out io.Writer, args ...string) error {
-	return r.call(ctx, append(append([]string{}, fixed...), args...), args, append(append([]string{}, r.environ...), plumbing...), stdin, out, nil)
+	settings, env := fixed, r.environ
+	switch verb(args) {
+	case "add", "checkout-index", "read-tree", "update-index", "write-tree":
+		// No hook of the user's on an index that may be a private one.
+		settings = append(append([]string{}, fixed...), "-c", "core.hooksPath=/dev/null")
+	case "update-ref", "symbolic-ref":
+		env = r.forTheUser() // the hook reference-transaction is asked
+	}
+	return r.call(ctx, append(append([]string{}, settings...), args...), args, append(append([]string{}, env...), plumbing...), stdin, out, nil)
 }
 
 // Porcelain runs a command of git that works for the user, with the user's own configuration and hooks: commit. Both
@@ -250,13 +259,27 @@ func (r *Repo) forTheUser() []string {
 		return slices.ContainsFunc(r.asGiven, func(kv string) bool { return strings.HasPrefix(kv, key+"=") })
 	}
 	env := withoutLocal(r.asGiven)
-	if _, err := os.Lstat(filepath.Join(r.Top, ".git")); err != nil || named("GIT_DIR") || named("GIT_WORK_TREE") {
-		env = append(env, "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top) // it is found in no other way
+	if !r.ledHere() || named("GIT_DIR") || named("GIT_WORK_TREE") {
+		env = append(env, "GIT_DIR="+r.GitDir, "GIT_WORK_TREE="+r.Top)
 	}
 	if named("GIT_INDEX_FILE") {
 		env = append(env, "GIT_INDEX_FILE="+r.Index)
 	}
 	return env
+}
+
+// ledHere reports whether git finds the repository from the worktree's top, and no other.
+func (r *Repo) ledHere() bool {
+	path := filepath.Join(r.Top, ".git")
+	if data, err := os.ReadFile(path); err == nil {
+		link, _ := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
+		if path = link; !filepath.IsAbs(link) {
+			path = filepath.Join(r.Top, link)
+		}
+	}
+	there, err := os.Stat(path)
+	here, hereErr := os.Stat(r.GitDir)
+	return err == nil && hereErr == nil && os.SameFile(there, here)
 }
 
 // shared lets two streams write to one place.
@@ -317,6 +340,9 @@ func (r *Repo) once(ctx context.Context, argv, name, env []string, stdin io.Read
 		cmd.Stderr = io.MultiWriter(&stderr, alsoStderr)
 	}
 	err := cmd.Run()
+	if alsoStderr != nil && cmd.Process != nil {
+		_ = run.EndSession(cmd) // what a hook has left behind; a service has a session of its own
+	}
 	if changes(name) {
 		failpoint.Step("git " + verb(name))
 		if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() < 0 && r.cutShort != nil {

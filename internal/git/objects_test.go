@@ -607,3 +607,38 @@ func TestFolder(t *testing.T) {
 		}
 	}
 }
+
+// Submodules are found with those in them; a .git that is none, or leads back, is no submodule and no end without end.
+func TestSubmodules(t *testing.T) {
+	innermost := newWork(t)
+	write(t, filepath.Join(innermost.dir, "deep"), "deep\n")
+	innermost.git("add", "deep")
+	innermost.git("commit", "-qm", "one")
+	inner := newWork(t)
+	inner.git("submodule", "add", "-q", innermost.dir, "deep")
+	inner.git("commit", "-qm", "one")
+	w := newWork(t)
+	for _, name := range []string{"a/sub", "gone", "none", "back", "broken"} {
+		w.git("submodule", "add", "-q", inner.dir, name)
+	}
+	w.git("commit", "-qm", "one")
+	w.git("submodule", "update", "-q", "--init", "--recursive", "a/sub")
+	w.git("submodule", "deinit", "-q", "-f", "gone")
+	for _, name := range []string{"none", "back", "broken"} {
+		if err := os.Remove(filepath.Join(w.dir, name, ".git")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(w.dir, "none", ".git"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(w.dir, "back", ".git"), "gitdir: ../.git\n")
+	write(t, filepath.Join(w.dir, "broken", ".git"), "nothing\n")
+	subs, err := w.open().Submodules(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := slices.Sorted(maps.Keys(subs)); !slices.Equal(got, []string{"a/sub", "a/sub/deep"}) {
+		t.Errorf("found %q", got)
+	}
+}

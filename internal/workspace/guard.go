@@ -28,7 +28,7 @@ type Guard struct {
 	Other     map[string]bool        // the branches that other worktrees have checked out
 	Files     map[string]File        // absolute path → content
 	Locks     []string               // git's, which were there: somebody else's
-	Modules   []string               // the git directories of the submodules that are checked out
+	Modules   []string               // the roots of what is guarded of submodules
 	Control   map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
 	Folders   map[string]fs.FileMode // absolute path → permissions
 	Hooks     map[string]*File       // absolute path → content, where core.hooksPath leads elsewhere; nil: nothing was there
@@ -55,11 +55,7 @@ func (w *Workspace) guarded(modules []string) []string {
 		// What else lies in .sprint-state is not ours.
 		w.Repo.Sprint(), BaselinePath(w.Repo), filepath.Join(filepath.Dir(w.Repo.Sprint()), ".gitignore"),
 	}
-	for _, dir := range modules {
-		for _, name := range settings {
-			roots = append(roots, filepath.Join(dir, name))
-		}
-	}
+	roots = append(roots, modules...)
 	if own != common {
 		roots = append(roots, filepath.Join(own, "info"))
 	}
@@ -84,26 +80,26 @@ func below(path, dir string) bool { return strings.HasPrefix(path, dir+string(fi
 // settings are what lies in a git directory and says what git does there.
 var settings = []string{"config", "config.worktree", "hooks", "info"}
 
-// modules are the git directories of the submodules that are checked out, inner ones too. What they hold as settings decides
-// what a checkout of their commits is.
-func (w *Workspace) modules(ctx context.Context) (dirs []string, err error) {
-	if !slices.ContainsFunc([]string{w.Repo.CommonDir, w.Repo.GitDir}, func(dir string) bool {
-		_, err := os.Lstat(filepath.Join(dir, "modules"))
-		return err == nil
-	}) {
-		return nil, nil // nothing has to be asked
+// modules are, of the submodules that are checked out, inner ones too, the files that name their git directories, and the
+// settings in these: they decide what a checkout of their commits is.
+func (w *Workspace) modules(ctx context.Context) (roots []string, err error) {
+	if _, some, err := w.Repo.File(ctx, w.Baseline, ".gitmodules"); !some || err != nil {
+		return nil, err
 	}
 	subs, err := w.Repo.Submodules(ctx, w.Baseline)
 	if err != nil {
 		return nil, err
 	}
-	for _, sub := range subs {
-		if below(sub.GitDir, w.Repo.CommonDir) || below(sub.GitDir, w.Repo.GitDir) { // where git puts them
-			dirs = append(dirs, sub.GitDir)
+	for _, path := range slices.Sorted(maps.Keys(subs)) {
+		named := filepath.Join(subs[path].Top, ".git")
+		if info, err := os.Lstat(named); err == nil && !info.IsDir() {
+			roots = append(roots, named)
+		}
+		for _, name := range settings {
+			roots = append(roots, filepath.Join(subs[path].GitDir, name))
 		}
 	}
-	slices.Sort(dirs)
-	return dirs, nil
+	return roots, nil
 }
 
 func (w *Workspace) readGuarded(modules []string) (map[string]File, error) {
@@ -417,4 +413,6 @@ func (w *Workspace) nameOf(path string) string {
 }
 
 // treeName is the same name as a path in a tree, where git allows no ".git".
-func (w *Workspace) treeName(path string) string { return strings.TrimLeft(w.nameOf(path), "./") }
+func (w *Workspace) treeName(path string) string {
+	return strings.ReplaceAll(strings.TrimLeft(w.nameOf(path), "./"), "/.git", "/git")
+}

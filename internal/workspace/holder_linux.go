@@ -20,19 +20,15 @@ func (w *Workspace) holder(locks []string) (lock, who string) {
 	if err != nil {
 		return "", ""
 	}
+	above := w.callers()
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
 			continue
 		}
 		proc := filepath.Join("/proc", e.Name())
-		stat, err := os.ReadFile(filepath.Join(proc, "stat"))
-		open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
-		if err != nil || open < 0 || end < open {
-			continue
-		}
-		name, fields := string(stat[open+1:end]), bytes.Fields(stat[end+1:])
-		if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		name, parent, alive := look(pid)
+		if !alive {
 			continue
 		}
 		who = fmt.Sprintf("process %d (%s)", pid, name)
@@ -44,7 +40,7 @@ func (w *Workspace) holder(locks []string) (lock, who string) {
 			}
 		}
 		// A git that this program has started has no lock that it could not have removed by itself.
-		if !isGit(name) || string(fields[1]) == strconv.Itoa(os.Getpid()) {
+		if !isGit(name) || parent == os.Getpid() || above[pid] {
 			continue
 		}
 		args, _ := os.ReadFile(filepath.Join(proc, "cmdline"))
@@ -66,6 +62,34 @@ func (w *Workspace) holder(locks []string) (lock, who string) {
 		}
 	}
 	return "", ""
+}
+
+// look is what /proc says of a process.
+func look(pid int) (name string, parent int, alive bool) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if err != nil || open < 0 || end < open {
+		return "", 0, false
+	}
+	fields := bytes.Fields(stat[end+1:]) // behind the name: the state, the parent
+	if len(fields) < 2 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return "", 0, false
+	}
+	parent, err = strconv.Atoi(string(fields[1]))
+	return string(stat[open+1 : end]), parent, err == nil
+}
+
+// callers are the processes that this one was started by, unless it may be in a hook: the git of an alias has no lock.
+func (w *Workspace) callers() map[int]bool {
+	pids := map[int]bool{}
+	if w.Repo.Index != filepath.Join(w.Repo.GitDir, "index") {
+		return pids
+	}
+	for pid, alive := os.Getppid(), true; alive && pid > 1 && !pids[pid]; {
+		pids[pid] = true
+		_, pid, alive = look(pid)
+	}
+	return pids
 }
 
 // worksHere reports whether what a process was given names this worktree's git directory, or the repository's.
