@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -45,6 +48,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 		if err := c.pickUp(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.refuseLinkedSpec(); err != nil {
+		return nil, err
 	}
 	if err := c.refuseDirty(ctx); err != nil {
 		return nil, err
@@ -267,6 +273,28 @@ func (c *Checkpoint) refuseConflict(ctx context.Context, what string) error {
 		return err
 	}
 	return exit.Refuse("resolve it and git add it, or git checkout HEAD -- it", "a conflict is left at %s", git.Quote(unmerged[0]))
+}
+
+// refuseLinkedSpec refuses a specification that is a link or lies behind one: what git has by its name is no specification, and
+// the file that it leads to is guarded by another name or none.
+func (c *Checkpoint) refuseLinkedSpec() error {
+	for i := range len(c.specRel) + 1 {
+		if i < len(c.specRel) && c.specRel[i] != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(c.repo.Top, filepath.FromSlash(c.specRel[:i])))
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+			continue
+		}
+		hint := "put the file itself there"
+		if real, err := filepath.EvalSymlinks(filepath.Join(c.repo.Top, filepath.FromSlash(c.specRel))); err == nil {
+			if rel, err := filepath.Rel(c.repo.Top, real); err == nil && filepath.IsLocal(rel) {
+				hint = fmt.Sprintf("name the file itself in ralph.yaml: 'spec: %s'", filepath.ToSlash(rel))
+			}
+		}
+		return exit.Fail(hint, "the specification %s is read through the link %s, and agents could turn it; no agent was called", git.Quote(c.specRel), git.Quote(c.specRel[:i]))
+	}
+	return nil
 }
 
 // refuseDirty refuses changes of tracked files, staged or not, and names them. Flags in the user's index that hide

@@ -457,8 +457,9 @@ func (v *checkpointVerbs) cost(c *urfave.Context) error {
 	return cmp.Or(err, over)
 }
 
-// mostAside is how long the tree may take to be cleaned where the loop ends. The next start has the time.
-const mostAside = 10 * time.Second
+// mostAside is how long the tree may take to be cleaned where the loop ends, with a wait for locks in it. The next start has
+// the time.
+const mostAside = 20 * time.Second
 
 var errTooLong = fmt.Errorf("it takes longer than %s", mostAside)
 

@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,7 +16,8 @@ import (
 	"ralph-loop/internal/git"
 )
 
-// cannotAdd is the error of files that git cannot take in: a filter of theirs fails, or they must not be read.
+// cannotAdd is the error of files that git cannot take in: a filter of theirs fails, they must not be read, or git keeps their
+// name for itself.
 type cannotAdd struct {
 	paths []string
 	words []string // of git, for each
@@ -59,10 +62,64 @@ func (w *Workspace) whichCannot(ctx context.Context, paths []string, err error) 
 		found.words = append(found.words, text[strings.LastIndexByte(text, '\n')+1:])
 		files = files[n+1:]
 	}
-	if len(found.paths) == 0 {
+	if len(found.paths) > 0 {
+		return found.asError()
+	}
+	return err
+}
+
+// passedOver is the error of those of paths that git has not taken into an index and yet has not failed at: the names that it
+// reserves, such as .GIT.
+func (w *Workspace) passedOver(ctx context.Context, private *git.Repo, paths []string) error {
+	if len(paths) == 0 {
+		return nil
+	}
+	out, err := private.Output(ctx, "ls-files", "-z")
+	if err != nil {
 		return err
 	}
-	return exit.Fail("take them away, or mend what git says of them", "%w", &found)
+	has := map[string]bool{}
+	for _, path := range git.Records(out) {
+		has[path] = true
+	}
+	left := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
+		_, err := os.Lstat(filepath.Join(w.Repo.Top, filepath.FromSlash(path)))
+		return has[path] || err != nil
+	})
+	if len(left) == 0 {
+		return nil
+	}
+	return noSuchName(left...)
+}
+
+// linkedModules is the error of a link in the place of a .gitmodules that the commit base has: git adds it, and reads no tree
+// that holds one.
+func (w *Workspace) linkedModules(ctx context.Context, base string) error {
+	entries, err := w.Repo.Entries(ctx, base)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if !strings.EqualFold(path.Base(e.Path), ".gitmodules") {
+			continue
+		}
+		if info, err := os.Lstat(filepath.Join(w.Repo.Top, filepath.FromSlash(e.Path))); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return noSuchName(e.Path)
+		}
+	}
+	return nil
+}
+
+func noSuchName(paths ...string) error {
+	found := cannotAdd{paths: paths}
+	for range paths {
+		found.words = append(found.words, "no commit may hold such a name")
+	}
+	return found.asError()
+}
+
+func (e *cannotAdd) asError() error {
+	return exit.Fail("take them away, or mend what git says of them", "%w", e)
 }
 
 // withoutWhatCannot gives the tree that build makes. Files that git cannot take in are moved out of its way, and refused says

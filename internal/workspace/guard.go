@@ -21,19 +21,20 @@ import (
 // and hooks, the toolkit's own state. It lies on disk while the agent runs: when this program is killed, the next one finds
 // there what to put back, and which processes are still to be ended.
 type Guard struct {
-	Marker   string                 // that the agent's processes have
-	Attempt  int                    // its number
-	Refs     map[string]string      // full name → hash
-	Symbolic map[string]string      // of those that lead to another ref: which one
-	Other    map[string]bool        // the branches that other worktrees have checked out
-	Files    map[string]File        // absolute path → content
-	Locks    []string               // git's, which were there: somebody else's
-	Modules  []string               // the roots of what is guarded of submodules
-	Control  map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
-	Folders  map[string]fs.FileMode // absolute path → permissions
-	Hooks    map[string]*File       // absolute path → content, where core.hooksPath leads elsewhere; nil: nothing was there
-	Roots    []string               // where the worktree and the git directories were, as roots says
-	Special  []string               // named pipes and their like, which were there
+	Marker    string                 // that the agent's processes have
+	Attempt   int                    // its number
+	Refs      map[string]string      // full name → hash
+	Symbolic  map[string]string      // of those that lead to another ref: which one
+	Other     map[string]bool        // the branches that other worktrees have checked out
+	Files     map[string]File        // absolute path → content
+	Locks     []string               // git's, which were there: somebody else's
+	Modules   []string               // the roots of what is guarded of submodules
+	Control   map[string]*File       // what steers the loop and is in no tree, from the worktree's top; nil: nothing was there
+	Folders   map[string]fs.FileMode // absolute path → permissions
+	Hooks     map[string]*File       // absolute path → content, where core.hooksPath leads elsewhere; nil: nothing was there
+	Roots     []string               // where the worktree and the git directories were, as roots says
+	Worktrees []string               // the linked worktrees that the repository has
+	Special   []string               // named pipes and their like, which were there
 }
 
 // id is the attempt's in the names of the refs that keep what it did.
@@ -48,6 +49,8 @@ func (w *Workspace) guarded(modules []string) []string {
 	roots := []string{
 		filepath.Join(common, "config"), filepath.Join(common, "hooks"), filepath.Join(common, "info"),
 		w.stashLog(),
+		// By these git takes history for shorter than it is, and objects from elsewhere.
+		filepath.Join(common, "shallow"), filepath.Join(common, "objects", "info", "alternates"), filepath.Join(common, "objects", "info", "http-alternates"),
 		filepath.Join(own, "config.worktree"), filepath.Join(own, "ralph"),
 		// What else lies in .sprint-state is not ours.
 		w.Repo.Sprint(), BaselinePath(w.Repo), filepath.Join(filepath.Dir(w.Repo.Sprint()), ".gitignore"),
@@ -151,7 +154,7 @@ func (w *Workspace) Remember(ctx context.Context, marker string, attempt int) (*
 	if err != nil {
 		return nil, err
 	}
-	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders(), Special: w.special(), Roots: w.roots()}
+	g := &Guard{Marker: marker, Attempt: attempt, Refs: refs.Hash, Symbolic: refs.Symbolic, Other: refs.Elsewhere, Locks: w.locks(), Folders: w.folders(), Worktrees: w.worktrees(), Special: w.special(), Roots: w.roots()}
 	if g.Control, err = w.readControl(ctx, w.Control); err != nil {
 		return nil, err
 	}
@@ -194,6 +197,15 @@ func (w *Workspace) Remembered() (*Guard, error) {
 	}
 	g.rebase(w.roots())
 	return &g, nil
+}
+
+// worktrees are the names of the linked worktrees.
+func (w *Workspace) worktrees() (names []string) {
+	entries, _ := os.ReadDir(filepath.Join(w.Repo.CommonDir, "worktrees")) // none, mostly
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
 }
 
 // roots are the folders that what is guarded lies in, the inner ones first.
@@ -265,6 +277,11 @@ func (w *Workspace) PutInOrder(ctx context.Context, g *Guard, ours func(was, now
 		return err
 	}
 	notes = append(notes, special...)
+	for _, name := range w.worktrees() {
+		if !slices.Contains(g.Worktrees, name) {
+			notes = append(notes, fmt.Sprintf("a linked worktree %q was added and is left; 'git worktree list' shows where, 'git worktree remove' takes it away", name))
+		}
+	}
 	mended, err := w.Repo.Mend(w.Branch, w.Baseline)
 	if err != nil {
 		return err

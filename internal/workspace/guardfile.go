@@ -9,19 +9,20 @@ import (
 
 // guardFile is a Guard as it lies on disk: a name may hold any bytes, and JSON's text holds UTF-8 alone.
 type guardFile struct {
-	Marker   string
-	Attempt  int
-	Refs     []named[string]
-	Symbolic []named[[]byte]
-	Other    []named[bool]
-	Files    []named[File]
-	Locks    [][]byte
-	Modules  [][]byte
-	Control  []named[*File]
-	Folders  []named[fs.FileMode]
-	Hooks    []named[*File]
-	Special  [][]byte
-	Roots    [][]byte
+	Marker    string
+	Attempt   int
+	Refs      []named[string]
+	Symbolic  []named[[]byte]
+	Other     []named[bool]
+	Files     []named[File]
+	Locks     [][]byte
+	Modules   [][]byte
+	Control   []named[*File]
+	Folders   []named[fs.FileMode]
+	Hooks     []named[*File]
+	Worktrees [][]byte
+	Special   [][]byte
+	Roots     [][]byte
 }
 
 type named[T any] struct {
@@ -32,7 +33,7 @@ type named[T any] struct {
 // MarshalJSON writes the guard so that UnmarshalJSON gives it back byte for byte.
 func (g *Guard) MarshalJSON() ([]byte, error) {
 	f := guardFile{Marker: g.Marker, Attempt: g.Attempt, Refs: listed(g.Refs), Other: listed(g.Other), Files: listed(g.Files), Hooks: listed(g.Hooks), Control: listed(g.Control), Folders: listed(g.Folders),
-		Locks: raw(g.Locks), Modules: raw(g.Modules), Special: raw(g.Special), Roots: raw(g.Roots)}
+		Locks: raw(g.Locks), Modules: raw(g.Modules), Worktrees: raw(g.Worktrees), Special: raw(g.Special), Roots: raw(g.Roots)}
 	for _, n := range listed(g.Symbolic) {
 		f.Symbolic = append(f.Symbolic, named[[]byte]{n.Name, []byte(n.Value)})
 	}
@@ -46,7 +47,7 @@ func (g *Guard) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*g = Guard{Marker: f.Marker, Attempt: f.Attempt, Refs: mapped(f.Refs), Symbolic: map[string]string{}, Other: mapped(f.Other), Files: mapped(f.Files), Hooks: mapped(f.Hooks), Control: mapped(f.Control), Folders: mapped(f.Folders),
-		Locks: text(f.Locks), Modules: text(f.Modules), Special: text(f.Special), Roots: text(f.Roots)}
+		Locks: text(f.Locks), Modules: text(f.Modules), Worktrees: text(f.Worktrees), Special: text(f.Special), Roots: text(f.Roots)}
 	for _, n := range f.Symbolic {
 		g.Symbolic[string(n.Name)] = string(n.Value)
 	}

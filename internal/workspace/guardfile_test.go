@@ -29,10 +29,11 @@ func TestGuardOnDisk(t *testing.T) {
 				}
 				return &File{Data: rapid.SliceOfN(rapid.Byte(), 1, 8).Draw(t, "data"), Mode: 0o600}
 			})).Draw(t, "control"),
-			Locks:   rapid.SliceOfN(text, 1, 3).Draw(t, "locks"),
-			Modules: rapid.SliceOfN(text, 1, 3).Draw(t, "modules"),
-			Folders: rapid.MapOf(text, rapid.Custom(func(t *rapid.T) fs.FileMode { return fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")) })).Draw(t, "folders"),
-			Special: rapid.SliceOfN(text, 1, 3).Draw(t, "special"),
+			Locks:     rapid.SliceOfN(text, 1, 3).Draw(t, "locks"),
+			Modules:   rapid.SliceOfN(text, 1, 3).Draw(t, "modules"),
+			Folders:   rapid.MapOf(text, rapid.Custom(func(t *rapid.T) fs.FileMode { return fs.FileMode(rapid.IntRange(0, 0o777).Draw(t, "mode")) })).Draw(t, "folders"),
+			Worktrees: rapid.SliceOfN(text, 1, 3).Draw(t, "worktrees"),
+			Special:   rapid.SliceOfN(text, 1, 3).Draw(t, "special"),
 		}
 		for i := range reflect.TypeFor[Guard]().NumField() {
 			if f := reflect.ValueOf(g).Elem().Field(i); f.IsZero() && f.Kind() != reflect.Map && f.Kind() != reflect.String {

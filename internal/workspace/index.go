@@ -90,6 +90,9 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	if err := w.openFolders(ctx, base); err != nil {
 		return "", err
 	}
+	if err := w.linkedModules(ctx, base); err != nil {
+		return "", err
+	}
 	if _, err := private.Output(ctx, "--no-literal-pathspecs", "add", "-u", "--", ":/"); err != nil {
 		if git.CodeOf(err) <= 0 {
 			return "", err
@@ -115,7 +118,9 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	var list bytes.Buffer
 	for _, path := range others {
 		if inner, ok := strings.CutSuffix(path, "/"); ok {
-			if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", "160000,"+base+","+inner); err != nil {
+			if _, err := private.Output(ctx, "update-index", "--add", "--cacheinfo", "160000,"+base+","+inner); git.CodeOf(err) > 0 {
+				return "", noSuchName(inner)
+			} else if err != nil {
 				return "", err
 			}
 			continue
@@ -125,6 +130,9 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	}
 	if err := updateIndex(ctx, private, list.Bytes(), "--add", "--remove"); err != nil {
 		return "", w.whichCannot(ctx, git.Records(list.Bytes()), err)
+	}
+	if err := w.passedOver(ctx, private, git.Records(list.Bytes())); err != nil {
+		return "", err
 	}
 	unignored, err := w.unignored(ctx, private, base)
 	if err != nil {
