@@ -96,7 +96,7 @@ func Run(ctx context.Context, req Request) (*Verdict, error) {
 				l.Advice = tool.advice
 			}
 		}
-		if l.Result == Error && j.toldOfBaseline(ctx, name) {
+		if l.Result == Error && v.outcome() != Fail && j.toldOfBaseline(ctx, name) { // else the attempt has failed anyway
 			l.Result = Fail
 			l.Notes = append(l.Notes, "on the baseline there is a result: it is this work that leaves none")
 		}
