@@ -303,15 +303,18 @@ func Locked(err error) bool {
 // Momentary waits for the end of a lock that another git, an editor's status say, holds for a moment: at most five
 // seconds, and not for one that is older than a minute. It reports whether the lock is gone.
 func Momentary(lock string) bool {
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	const pause = 20 * time.Millisecond
+	for range 5 * time.Second / pause {
 		info, err := os.Lstat(lock)
 		if err != nil {
 			return true
 		}
-		if time.Since(info.ModTime()) > time.Minute || time.Now().After(deadline) {
+		if time.Since(info.ModTime()) > time.Minute {
 			return false
 		}
+		time.Sleep(pause)
 	}
+	return false
 }
 
 // call runs git. One that could not lock the index has done nothing, and is called again when the lock is gone.

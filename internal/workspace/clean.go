@@ -136,14 +136,15 @@ func (k *keeping) cleanRest(ctx context.Context, userFiles []string) error {
 	if err := k.submodules(ctx); err != nil {
 		return err
 	}
-	rest, tree, err := w.rest(ctx, k.base, userFiles)
+	rest, _, err := w.rest(ctx, k.base, userFiles)
 	if err != nil {
 		return err
 	}
 	for _, path := range rest {
 		w.openWay(path)
 	}
-	if rest, tree, err = w.rest(ctx, k.base, userFiles); err != nil {
+	rest, tree, err := w.rest(ctx, k.base, userFiles)
+	if err != nil {
 		return err
 	}
 	all, err := w.overlaid(ctx, k.kept, tree, rest)

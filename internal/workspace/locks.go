@@ -44,15 +44,16 @@ func (w *Workspace) dropLocks(path string, before []string) (notes []string, err
 	}
 	// Its git may be the user's, who writes a message, or one that a program of ours had started.
 	left := stale()
-	for deadline := time.Now().Add(patience); len(left) > 0; left = stale() {
+	const pause = 50 * time.Millisecond
+	for waited := time.Duration(0); len(left) > 0; left = stale() {
 		lock, who := w.holder(left)
 		if lock == "" {
 			break
 		}
-		if time.Now().After(deadline) {
+		if waited += pause; waited > patience {
 			return nil, exit.Fail("let it finish, or end it; then do this again", "%s may be in use: %s still runs", w.nameOf(lock), who)
 		}
-		time.Sleep(50 * time.Millisecond)
+		time.Sleep(pause)
 	}
 	for _, lock := range left {
 		if os.Remove(lock) == nil {
