@@ -345,7 +345,7 @@ func (c *Checkpoint) weigh(ctx context.Context, a *Attempted, ended run.Ended, n
 // message with the report: that becomes the file.
 func (c *Checkpoint) keepReport(dir string, log agentlog.Log) error {
 	if info, err := os.Lstat(c.reportPath()); err == nil && !info.Mode().IsRegular() {
-		// To open a named pipe waits for ever, and a link leads out of the agent's w.
+		// To open a named pipe waits for ever, and a link may lead anywhere.
 		if err := os.RemoveAll(c.reportPath()); err != nil {
 			return fmt.Errorf("take away what is no report: %w", err)
 		}

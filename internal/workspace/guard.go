@@ -43,6 +43,9 @@ func (g *Guard) id(w *Workspace) string { return fmt.Sprintf("%s-%d", w.Req, g.A
 // maxGuarded is the largest file that can be put back, in bytes; settings, hooks and state are far smaller.
 const maxGuarded = 64 << 20
 
+// maxGuardedInAll bounds the memory, in bytes: an agent may leave any number of files in the state folder.
+const maxGuardedInAll = 256 << 20
+
 // guarded are the roots of what is guarded: files, or folders with all below them. modules is Guard.Modules.
 func (w *Workspace) guarded(modules []string) []string {
 	common, own := w.Repo.CommonDir, w.Repo.GitDir
@@ -103,7 +106,7 @@ func (w *Workspace) modules(ctx context.Context) (roots []string, err error) {
 }
 
 func (w *Workspace) readGuarded(modules []string) (map[string]File, error) {
-	files := map[string]File{}
+	files, size := map[string]File{}, int64(0)
 	for _, root := range w.guarded(modules) {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
@@ -125,10 +128,11 @@ func (w *Workspace) readGuarded(modules []string) (map[string]File, error) {
 			if err != nil {
 				return err
 			}
-			if info.Size() > maxGuarded || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
+			if info.Size() > maxGuarded || size+info.Size() > maxGuardedInAll || !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0 {
 				files[path] = File{Mode: info.Mode(), Unread: true}
 				return nil
 			}
+			size += info.Size()
 			f, err := readFile(path)
 			if errors.Is(err, fs.ErrNotExist) {
 				return nil
@@ -386,6 +390,10 @@ func (w *Workspace) restoreFiles(g *Guard, ours func(was, now map[string]File) m
 	}
 	for path, was := range g.Files {
 		if _, ok := now[path]; ok || was.Mode.IsDir() {
+			continue
+		}
+		if was.Unread {
+			notes = append(notes, fmt.Sprintf("%s is gone, and was not kept: too large, or no file", w.nameOf(path)))
 			continue
 		}
 		if err := was.Put(path); err != nil {

@@ -38,7 +38,7 @@ func (w *Workspace) restoreRefs(ctx context.Context, g *Guard) (notes []string, 
 		created = append(created, ref)
 	}
 	// These first: one may stand in the way of another, as main/x of main.
-	takenNotes, err := w.takeRefs(ctx, refs, created, id)
+	takenNotes, err := w.putBackRefs(ctx, refs, created, id, "created", func(ref string) string { return "delete " + ref })
 	if err != nil {
 		return nil, err
 	}
@@ -47,46 +47,49 @@ func (w *Workspace) restoreRefs(ctx context.Context, g *Guard) (notes []string, 
 		return nil, err
 	}
 	notes = slices.Concat(notes, takenNotes, headNotes)
+	var moved, deleted []string
 	for _, ref := range slices.Sorted(maps.Keys(g.Refs)) {
 		was, target := g.Refs[ref], g.Symbolic[ref]
 		now, there := refs.Hash[ref]
 		switch {
 		case ref == w.Branch || strings.HasPrefix(ref, ours):
-			continue
-		case there && refs.Symbolic[ref] != target:
-			err = w.pointRef(ctx, ref, was, target)
+		case refs.Symbolic[ref] != target:
+			if err := w.pointRef(ctx, ref, was, target); err != nil {
+				return nil, err
+			}
 			notes = append(notes, fmt.Sprintf("%s led elsewhere and is put back", ref))
 		case there && (now == was || target != ""): // whom it leads to is looked at by itself
-		case there && (g.Other[ref] || refs.Elsewhere[ref]):
-			note := fmt.Sprintf("%s was moved; another worktree has it checked out, so it is left", ref)
-			if !g.Other[ref] {
-				kept, err := w.keepAny(ctx, id, was)
-				if err != nil {
-					return nil, err
-				}
-				note += fmt.Sprintf("; where it was is kept under %s", kept)
-			}
-			notes = append(notes, note)
-		case there:
-			kept, err := w.keepAny(ctx, id, now)
+		case !there:
+			deleted = append(deleted, ref)
+		case g.Other[ref]:
+			notes = append(notes, fmt.Sprintf("%s was moved; another worktree has it checked out, so it is left", ref))
+		case refs.Elsewhere[ref] || strings.HasPrefix(ref, refsOfRuns) && !strings.HasPrefix(ref, refsOfRuns+git.RefName(w.Run)+"/"):
+			kept, err := w.keepAny(ctx, id, was)
 			if err != nil {
 				return nil, err
 			}
-			if err := w.pointRef(ctx, ref, was, ""); err != nil {
-				return nil, err
+			whose := "it is another run's"
+			if refs.Elsewhere[ref] {
+				whose = "another worktree has it checked out"
 			}
-			notes = append(notes, fmt.Sprintf("%s was moved and is put back; what it held is kept under %s", ref, kept))
+			notes = append(notes, fmt.Sprintf("%s was moved; %s, so it is left; where it was is kept under %s", ref, whose, kept))
 		default:
-			err = w.pointRef(ctx, ref, was, target)
-			notes = append(notes, fmt.Sprintf("%s was deleted and is put back", ref))
-		}
-		if err != nil {
-			return nil, err
+			moved = append(moved, ref)
 		}
 	}
+	update := func(ref string) string { return "update " + ref + " " + g.Refs[ref] }
+	movedNotes, err := w.putBackRefs(ctx, refs, moved, id, "moved", update)
+	if err != nil {
+		return nil, err
+	}
+	deletedNotes, err := w.putBackRefs(ctx, refs, deleted, id, "deleted", update)
+	if err != nil {
+		return nil, err
+	}
+	notes = slices.Concat(notes, movedNotes, deletedNotes)
 	// Only now: update-ref writes the stash's log too.
 	for path, was := range g.Files {
-		if path == w.stashLog() {
+		if path == w.stashLog() && !was.Unread {
 			if err := was.Put(path); err != nil {
 				return nil, err
 			}
@@ -105,35 +108,43 @@ func (w *Workspace) pointRef(ctx context.Context, ref, hash, target string) erro
 	return err
 }
 
-// eachRef is how many refs that are taken away are named one by one. A fetch of the user's brings hundreds.
+// eachRef is how many refs are named one by one. A fetch of the user's makes or moves hundreds.
 const eachRef = 10
 
-// takeRefs deletes refs, and keeps and names what they held.
-func (w *Workspace) takeRefs(ctx context.Context, refs *git.Refs, created []string, id string) (notes []string, err error) {
-	if len(created) == 0 {
+// putBackRefs puts refs back to which that was done, by a command of update-ref for each; what they hold now is kept and named.
+func (w *Workspace) putBackRefs(ctx context.Context, refs *git.Refs, names []string, id, done string, command func(ref string) string) (notes []string, err error) {
+	if len(names) == 0 {
 		return nil, nil
 	}
-	if len(created) <= eachRef {
-		for _, ref := range created {
-			kept, err := w.keepAny(ctx, id, refs.Hash[ref])
+	few := len(names) <= eachRef
+	var commands bytes.Buffer
+	for _, ref := range names {
+		fmt.Fprintf(&commands, "option no-deref\n%s\n", command(ref))
+		if !few {
+			continue
+		}
+		note := fmt.Sprintf("%s was %s and is put back", ref, done)
+		if held := refs.Hash[ref]; held != "" {
+			kept, err := w.keepAny(ctx, id, held)
 			if err != nil {
 				return nil, err
 			}
-			notes = append(notes, fmt.Sprintf("%s was created and is put back; what it held is kept under %s", ref, kept))
+			note += "; what it held is kept under " + kept
 		}
-	} else {
-		kept, err := w.keepAll(ctx, refs, created, id)
-		if err != nil {
-			return nil, err
+		notes = append(notes, note)
+	}
+	if !few {
+		note := fmt.Sprintf("%d refs, %s to %s, were %s and are put back", len(names), names[0], names[len(names)-1], done)
+		if refs.Hash[names[0]] != "" {
+			kept, err := w.keepAll(ctx, refs, names, id)
+			if err != nil {
+				return nil, err
+			}
+			note += fmt.Sprintf("; the message of %s names them, and its parents are what they held", kept)
 		}
-		notes = append(notes, fmt.Sprintf("%d refs, %s to %s, were created and are taken away; the message of %s names them, and its parents are what they held",
-			len(created), created[0], created[len(created)-1], kept))
+		notes = append(notes, note)
 	}
-	var deletions bytes.Buffer
-	for _, ref := range created {
-		fmt.Fprintf(&deletions, "option no-deref\ndelete %s\n", ref)
-	}
-	_, err = w.Repo.Input(ctx, deletions.Bytes(), "update-ref", "-m", back, "--stdin")
+	_, err = w.Repo.Input(ctx, commands.Bytes(), "update-ref", "-m", back, "--stdin")
 	return notes, err
 }
 
@@ -164,7 +175,7 @@ func (w *Workspace) keepAll(ctx context.Context, refs *git.Refs, names []string,
 	}
 	// A command line has no room for thousands of parents.
 	const who = "ralph-loop <ralph-loop@localhost> 0 +0000"
-	text := fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\nrefs that an attempt created\n\n%s", tree, parents.Bytes(), who, who, message.Bytes())
+	text := fmt.Sprintf("tree %s\n%sauthor %s\ncommitter %s\n\nrefs that an attempt had changed, and what they held\n\n%s", tree, parents.Bytes(), who, who, message.Bytes())
 	out, err := w.Repo.Input(ctx, []byte(text), "hash-object", "-t", "commit", "-w", "--stdin")
 	if err != nil {
 		return "", err

@@ -59,6 +59,12 @@ func TestRefsArePutBack(t *testing.T) {
 		"a branch moved under its other name": func(w *world) { w.git("update-ref", "refs/heads/alias", w.commit("new")) },
 		"a tag of a file":                     func(w *world) { w.git("tag", "t2", w.git("rev-parse", "HEAD:plan.yaml")) },
 		"tags and notes":                      func(w *world) { w.git("tag", "-f", "t", w.commit("new")); w.git("notes", "add", "-m", "x") },
+		"more moved and deleted than are named one by one": func(w *world) {
+			for i := range eachRef + 1 {
+				w.git("update-ref", fmt.Sprintf("refs/remotes/origin/%d", i), w.commit(fmt.Sprint(i)))
+				w.git("update-ref", "-d", fmt.Sprintf("refs/remotes/fork/%d", i))
+			}
+		},
 		"more than are named one by one": func(w *world) {
 			for i := range eachRef + 1 {
 				w.git("branch", fmt.Sprintf("made/%d", i), w.commit(fmt.Sprint(i)))
@@ -73,6 +79,10 @@ func TestRefsArePutBack(t *testing.T) {
 			w.git("branch", "team/b", w.commit("b"))
 			w.git("tag", "t")
 			w.git("symbolic-ref", "refs/heads/alias", "refs/heads/dev")
+			for i := range eachRef + 1 {
+				w.git("update-ref", fmt.Sprintf("refs/remotes/origin/%d", i), "HEAD")
+				w.git("update-ref", fmt.Sprintf("refs/remotes/fork/%d", i), "HEAD")
+			}
 			before := w.refs()
 			w.after(func() { do(w) })
 			if now := w.refs(); now != before {
@@ -201,5 +211,26 @@ func TestAutostashIsKept(t *testing.T) {
 	w.git("stash", "pop", "-q")
 	if got := w.read("plan.yaml"); got != "an edit\n" {
 		t.Errorf("plan.yaml is %q", got)
+	}
+}
+
+// Another loop's refs are its own; where they were is kept all the same.
+func TestRefsOfOtherRuns(t *testing.T) {
+	w := newWorld(t)
+	w.git("update-ref", "refs/ralph/other/leftover/A", "HEAD")
+	w.git("update-ref", "refs/ralph/other/leftover/B", "HEAD")
+	now := w.commit("later")
+	w.after(func() {
+		w.git("update-ref", "refs/ralph/other/leftover/A", now)
+		w.git("update-ref", "-d", "refs/ralph/other/leftover/B")
+		w.git("update-ref", "refs/ralph/other/leftover/C", now)
+	})
+	for ref, want := range map[string]string{"A": now, "B": w.Baseline, "C": now} {
+		if hash := w.git("rev-parse", "refs/ralph/other/leftover/"+ref); hash != want {
+			t.Errorf("%s is at %s, want %s", ref, hash, want)
+		}
+	}
+	if kept := w.git("rev-parse", w.Ref("agent", "REQ-001-1")); kept != w.Baseline {
+		t.Errorf("%s is kept", kept)
 	}
 }

@@ -20,10 +20,14 @@ import (
 func (w *Workspace) special() (paths []string) {
 	for _, root := range slices.Compact([]string{w.Repo.GitDir, w.Repo.CommonDir}) {
 		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.Type()&(fs.ModeNamedPipe|fs.ModeDevice) != 0 {
+			switch {
+			case err != nil: // what cannot be read says so to whom needs it
+			case path == filepath.Join(w.Repo.CommonDir, "worktrees"):
+				return fs.SkipDir // others' but for the one that is a root itself
+			case d.Type()&(fs.ModeNamedPipe|fs.ModeDevice) != 0:
 				paths = append(paths, path)
 			}
-			return nil // what cannot be read says so to whom needs it
+			return nil
 		})
 	}
 	_ = filepath.WalkDir(w.Repo.Top, func(path string, d fs.DirEntry, err error) error {
@@ -33,6 +37,8 @@ func (w *Workspace) special() (paths []string) {
 			return nil
 		case d.IsDir() && (d.Name() == ".git" || rel == ".sprint-state"):
 			return fs.SkipDir
+		case d.IsDir() && path != w.Repo.Top && w.isOtherWorktree(path):
+			return fs.SkipDir // whoever works there may have made it
 		case d.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
 			paths = append(paths, filepath.ToSlash(rel))
 		}
@@ -65,12 +71,28 @@ func (w *Workspace) dropSpecial(g *Guard) (notes []string, err error) {
 			continue // gone by now
 		}
 		if err := os.Remove(full); err != nil {
-			return nil, fmt.Errorf("take away %q: %w", name, err)
+			if filepath.IsAbs(path) || strings.HasPrefix(filepath.Base(path), ".git") {
+				return nil, fmt.Errorf("take away %q: %w", name, err)
+			}
+			notes = append(notes, fmt.Sprintf("%s is %s, which cannot be taken away: %v", git.Quote(name), kindOf(info.Mode()), err))
+			continue // git passes over it
 		}
 		failpoint.Step("remove a special file")
 		notes = append(notes, fmt.Sprintf("%s is %s, which no commit can hold, and is taken away", git.Quote(name), kindOf(info.Mode())))
 	}
 	return notes, nil
+}
+
+// isOtherWorktree reports whether a folder is a linked worktree of this repository.
+func (w *Workspace) isOtherWorktree(dir string) bool {
+	name := filepath.Join(dir, ".git")
+	info, err := os.Lstat(name)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return false
+	}
+	data, err := os.ReadFile(name)
+	to, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
+	return err == nil && ok && below(to, filepath.Join(w.Repo.CommonDir, "worktrees"))
 }
 
 func kindOf(mode fs.FileMode) string {
