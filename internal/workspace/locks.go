@@ -36,12 +36,11 @@ func (w *Workspace) dropLocks(path string, before []string) (notes []string, err
 		return nil, nil
 	}
 	since := written.ModTime().Truncate(time.Second)
-	stale := func() []string {
-		return slices.DeleteFunc(w.locks(), func(lock string) bool {
-			info, err := os.Lstat(lock)
-			return err != nil || info.ModTime().Before(since) || slices.Contains(before, lock)
-		})
+	older := func(lock string) bool {
+		info, err := os.Lstat(lock)
+		return err != nil || info.ModTime().Before(since) || slices.Contains(before, lock)
 	}
+	stale := func() []string { return slices.DeleteFunc(w.locks(), older) }
 	// Its git may be the user's, who writes a message, or one that a program of ours had started.
 	left := stale()
 	const pause = 50 * time.Millisecond
@@ -55,6 +54,12 @@ func (w *Workspace) dropLocks(path string, before []string) (notes []string, err
 		}
 		time.Sleep(pause)
 	}
+	// Nobody waits for git's own upkeep.
+	if lock := w.upkeepLock(); !older(lock) {
+		if used, _ := w.holder([]string{lock}); used == "" {
+			left = append(left, lock)
+		}
+	}
 	for _, lock := range left {
 		if os.Remove(lock) == nil {
 			failpoint.Step("remove a lock of git's")
@@ -64,13 +69,18 @@ func (w *Workspace) dropLocks(path string, before []string) (notes []string, err
 	return notes, nil
 }
 
+// upkeepLock is what git holds while it tidies up, as it may behind a commit; left behind it would keep git from that for ever.
+func (w *Workspace) upkeepLock() string {
+	return filepath.Join(w.Repo.CommonDir, "objects", "maintenance.lock")
+}
+
 // sharedLocks are, from the repository's git directory, where the locks are that all its worktrees share. The others there
 // are the main worktree's.
 var sharedLocks = []string{"refs", "reftable", "packed-refs.lock", "config.lock", "shallow.lock"}
 
 // shared reports whether a git in another worktree may have that lock.
 func (w *Workspace) shared(lock string) bool {
-	return slices.ContainsFunc(sharedLocks, func(name string) bool {
+	return lock == w.upkeepLock() || slices.ContainsFunc(sharedLocks, func(name string) bool {
 		root := filepath.Join(w.Repo.CommonDir, name)
 		return lock == root || below(lock, root)
 	})
@@ -134,7 +144,11 @@ func (w *Workspace) Begun() (ended func(), err error) {
 		}
 	}
 	// It is the file's time that counts, and which locks were there.
-	if err := os.WriteFile(mark, []byte(strings.Join(w.locks(), "\x00")), 0o644); err != nil {
+	locks := w.locks()
+	if _, err := os.Lstat(w.upkeepLock()); err == nil {
+		locks = append(locks, w.upkeepLock())
+	}
+	if err := os.WriteFile(mark, []byte(strings.Join(locks, "\x00")), 0o644); err != nil {
 		return nil, fmt.Errorf("mark the beginning: %w", err)
 	}
 	failpoint.Step("write begun")
@@ -152,7 +166,7 @@ func (w *Workspace) locked() bool {
 	if w.Repo.CutShort() {
 		return true
 	}
-	paths := []string{w.Repo.Index, filepath.Join(w.Repo.GitDir, "HEAD"), filepath.Join(w.Repo.CommonDir, "packed-refs")}
+	paths := []string{w.Repo.Index, filepath.Join(w.Repo.GitDir, "HEAD"), filepath.Join(w.Repo.CommonDir, "packed-refs"), strings.TrimSuffix(w.upkeepLock(), ".lock")}
 	if head, err := os.ReadFile(paths[1]); err == nil {
 		if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok {
 			paths = append(paths, filepath.Join(w.Repo.CommonDir, filepath.FromSlash(ref)))

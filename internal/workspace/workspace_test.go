@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -229,5 +230,36 @@ func TestIndexLocked(t *testing.T) {
 	}
 	if w.read(".git/index") != before {
 		t.Error("the index was written")
+	}
+}
+
+// A lock that git's own upkeep left behind goes, and one that is in use holds nobody up.
+func TestUpkeepLock(t *testing.T) {
+	w := newWorld(t)
+	ended, err := w.Begun()
+	must(t, err)
+	must(t, os.WriteFile(w.upkeepLock(), nil, 0o666))
+	ended() // and keeps its mark
+	if _, err := w.Begun(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(w.upkeepLock()); err == nil {
+		t.Error("the lock is left")
+	}
+	if want := ".git/objects/maintenance.lock was left behind and is removed\n"; w.said.String() != want {
+		t.Errorf("said %q, want %q", w.said.String(), want)
+	}
+	f, err := os.Create(w.upkeepLock())
+	must(t, err)
+	sleeper := exec.Command("sleep", "60")
+	sleeper.Stdin = f
+	must(t, sleeper.Start())
+	t.Cleanup(func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() })
+	must(t, f.Close())
+	if _, err := w.Begun(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(w.upkeepLock()); err != nil && runtime.GOOS == "linux" {
+		t.Error("the lock that is in use is gone")
 	}
 }
