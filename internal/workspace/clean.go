@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -109,8 +108,13 @@ type keeping struct {
 }
 
 func (k *keeping) clean(ctx context.Context, userFiles []string) error {
-	tree, _, err := k.w.withoutWhatCannot(ctx, k.base, k.id, func() (string, error) { return k.w.treeWithout(ctx, k.base, userFiles) })
+	tree, _, kept, err := k.w.withoutWhatCannot(ctx, k.base, k.id, func(kept []git.Entry) (string, error) {
+		return k.w.treeWithout(ctx, k.base, userFiles, kept)
+	})
 	if err != nil {
+		return err
+	}
+	if err := k.w.comesBack(ctx, k.base, kept); err != nil {
 		return err
 	}
 	if err := k.keep(ctx, tree); err != nil {
@@ -126,24 +130,24 @@ func (k *keeping) clean(ctx context.Context, userFiles []string) error {
 			return err
 		}
 	}
-	return k.cleanRest(ctx, userFiles)
+	return k.cleanRest(ctx, userFiles, kept)
 }
 
 // cleanRest cleans what the first round left: what a .gitignore of the agent's hid, what stood in a folder that must not be
 // written, and other commits of submodules.
-func (k *keeping) cleanRest(ctx context.Context, userFiles []string) error {
+func (k *keeping) cleanRest(ctx context.Context, userFiles []string, asBase []git.Entry) error {
 	w := k.w
 	if err := k.submodules(ctx); err != nil {
 		return err
 	}
-	rest, _, err := w.rest(ctx, k.base, userFiles)
+	rest, _, err := w.rest(ctx, k.base, userFiles, asBase)
 	if err != nil {
 		return err
 	}
 	for _, path := range rest {
 		w.openWay(path)
 	}
-	rest, tree, err := w.rest(ctx, k.base, userFiles)
+	rest, tree, err := w.rest(ctx, k.base, userFiles, asBase)
 	if err != nil {
 		return err
 	}
@@ -155,7 +159,7 @@ func (k *keeping) cleanRest(ctx context.Context, userFiles []string) error {
 		return err
 	}
 	resetErr := w.reset(ctx, tree, k.base)
-	if rest, _, err = w.rest(ctx, k.base, userFiles); err != nil {
+	if rest, _, err = w.rest(ctx, k.base, userFiles, asBase); err != nil {
 		return err
 	}
 	if len(rest) == 0 {
@@ -313,8 +317,8 @@ func (w *Workspace) isClean(ctx context.Context, userFiles []string) (bool, erro
 }
 
 // rest are the paths at which the worktree differs from the commit base, and the tree that it is.
-func (w *Workspace) rest(ctx context.Context, base string, userFiles []string) (paths []string, tree string, err error) {
-	if tree, err = w.treeWithout(ctx, base, userFiles); err != nil {
+func (w *Workspace) rest(ctx context.Context, base string, userFiles []string, kept []git.Entry) (paths []string, tree string, err error) {
+	if tree, err = w.treeWithout(ctx, base, userFiles, kept); err != nil {
 		return nil, "", err
 	}
 	paths, err = w.Repo.Changed(ctx, base, tree)
@@ -331,12 +335,7 @@ func (w *Workspace) overlaid(ctx context.Context, tree, other string, paths []st
 	for _, path := range paths {
 		at[path] = true
 	}
-	var info bytes.Buffer
-	for _, e := range entries {
-		if at[e.Path] {
-			fmt.Fprintf(&info, "%s %s\t%s\x00", e.Mode, e.Hash, e.Path)
-		}
-	}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e git.Entry) bool { return !at[e.Path] })
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
 		return "", err
@@ -345,7 +344,7 @@ func (w *Workspace) overlaid(ctx context.Context, tree, other string, paths []st
 	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
 		return "", err
 	}
-	if _, err := private.Input(ctx, info.Bytes(), "update-index", "-z", "--replace", "--index-info"); err != nil {
+	if err := putEntries(ctx, private, entries); err != nil {
 		return "", err
 	}
 	return private.Line(ctx, "write-tree")
