@@ -126,7 +126,7 @@ func (k *keeping) clean(ctx context.Context, userFiles []string) error {
 	// Where a folder must not be written git only warns, or leaves all as it is.
 	resetErr := k.w.reset(ctx, tree, k.base)
 	if resetErr == nil {
-		if clean, err := k.w.isClean(ctx, userFiles); clean || err != nil {
+		if clean, err := k.w.isClean(ctx, k.base, userFiles); clean || err != nil {
 			return err
 		}
 	}
@@ -293,7 +293,7 @@ func (w *Workspace) untrackedBeside(ctx context.Context, one, other string) ([]s
 			has = append(has, e.Path)
 		}
 	}
-	return w.others(ctx, private, has)
+	return w.others(ctx, private, one, has)
 }
 
 // reset makes worktree and index, which hold tree, hold the commit base.
@@ -307,12 +307,12 @@ func (w *Workspace) reset(ctx context.Context, tree, base string) error {
 
 // isClean reports whether the worktree is what the index says, which reset has made, but for the user's files. It is a look
 // at the files' times, and cheap.
-func (w *Workspace) isClean(ctx context.Context, userFiles []string) (bool, error) {
+func (w *Workspace) isClean(ctx context.Context, base string, userFiles []string) (bool, error) {
 	out, err := w.Repo.Output(ctx, "diff-files", "-z", "--name-only", "--ignore-submodules=untracked")
 	if err != nil || len(out) > 0 {
 		return false, err
 	}
-	others, err := w.others(ctx, w.Repo, userFiles)
+	others, err := w.others(ctx, w.Repo, base, userFiles)
 	return len(others) == 0, err
 }
 
@@ -369,7 +369,7 @@ func (w *Workspace) moveNested(ctx context.Context, base, id string, userFiles [
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return err
 	}
-	others, err := w.others(ctx, private, userFiles)
+	others, err := w.others(ctx, private, base, userFiles)
 	if err != nil {
 		return err
 	}
@@ -435,8 +435,9 @@ func DropRun(dir string) error {
 }
 
 // others are what an index has not and git does not ignore, without those in but: a folder that holds a repository of
-// its own and is no submodule has a slash at its end.
-func (w *Workspace) others(ctx context.Context, index *git.Repo, but []string) ([]string, error) {
+// its own and is no submodule has a slash at its end. Linked worktrees are left out, unless they are in the way of what the
+// commit base has: whoever made one may be at work in it.
+func (w *Workspace) others(ctx context.Context, index *git.Repo, base string, but []string) ([]string, error) {
 	out, err := index.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, err
@@ -445,5 +446,51 @@ func (w *Workspace) others(ctx context.Context, index *git.Repo, but []string) (
 	for _, path := range but {
 		left[path] = true
 	}
-	return slices.DeleteFunc(git.Records(out), func(path string) bool { return left[path] }), nil
+	var linked []string
+	others := slices.DeleteFunc(git.Records(out), func(path string) bool {
+		if !left[path] && strings.HasSuffix(path, "/") && w.isLinked(filepath.Join(w.Repo.Top, filepath.FromSlash(path))) {
+			linked = append(linked, path)
+			return true
+		}
+		return left[path]
+	})
+	if len(linked) == 0 {
+		return others, nil
+	}
+	entries, err := w.Repo.Entries(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range linked {
+		if slices.ContainsFunc(entries, func(e git.Entry) bool { return strings.HasPrefix(path, e.Path+"/") }) {
+			others = append(others, path)
+		}
+	}
+	return others, nil
+}
+
+// isLinked reports whether dir is a linked worktree of this repository, or of the one that it is a submodule of.
+func (w *Workspace) isLinked(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, ".git"))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(dir, ".git"))
+	to, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
+	if err != nil || !ok {
+		return false
+	}
+	if to = filepath.FromSlash(to); !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	there, err := os.Stat(filepath.Dir(to))
+	if info, statErr := os.Stat(to); err != nil || statErr != nil || !info.IsDir() {
+		return false
+	}
+	for _, repo := range []*git.Repo{w.Repo, cmp.Or(w.home, w.Repo)} {
+		if info, err := os.Stat(filepath.Join(repo.CommonDir, "worktrees")); err == nil && os.SameFile(info, there) {
+			return true
+		}
+	}
+	return false
 }

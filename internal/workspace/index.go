@@ -119,7 +119,7 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	}
 	// A repository inside the repository is one entry, and git refuses to add one without a commit: an attempt's is named
 	// for the gate to refuse.
-	others, err := w.others(ctx, private, leaveOut)
+	others, err := w.others(ctx, private, base, leaveOut)
 	if err != nil {
 		return "", err
 	}
