@@ -164,12 +164,6 @@ func (r *Repo) File(ctx context.Context, rev, path string) (data []byte, ok bool
 	return data, err == nil, err
 }
 
-// Store writes data into the object database and gives its hash.
-func (r *Repo) Store(ctx context.Context, data []byte) (string, error) {
-	out, err := r.Input(ctx, data, "hash-object", "-w", "--stdin")
-	return strings.TrimSpace(string(out)), err
-}
-
 // StoreFiles writes the contents of files into the object database, byte for byte, whatever the attributes say, and gives
 // their hashes. It is one call of git, which holds none of them in memory.
 func (r *Repo) StoreFiles(ctx context.Context, paths []string) ([]string, error) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -123,32 +124,123 @@ func (e *cannotAdd) asError() error {
 }
 
 // withoutWhatCannot gives the tree that build makes. Files that git cannot take in are moved out of its way, and refused says
-// so: no commit could hold them, and what comes next must not be stopped by them.
-func (w *Workspace) withoutWhatCannot(ctx context.Context, base, id string, build func() (string, error)) (tree, refused string, err error) {
-	var moved []string
+// so: no commit could hold them, and what comes next must not be stopped by them. Those that are as the commit base has them
+// are none of the attempt's doing, a filter that fails as such: they stay where they are, and in the tree, as kept for build.
+func (w *Workspace) withoutWhatCannot(ctx context.Context, base, id string, build func(kept []git.Entry) (string, error)) (tree, refused string, kept []git.Entry, err error) {
+	named := map[string]bool{}
 	for {
-		tree, err = build()
+		tree, err = build(kept)
 		var which *cannotAdd
 		if !errors.As(err, &which) {
-			return tree, refused, err
+			return tree, refused, kept, err
 		}
-		refused += which.Error() + "\n"
-		for _, path := range which.paths {
-			if err := w.moveAway(path, id, "cannot be taken in by git"); err != nil {
-				return "", "", err
+		for i, path := range which.paths {
+			if !named[path] {
+				named[path] = true
+				refused += (&cannotAdd{which.paths[i : i+1], which.words[i : i+1]}).Error() + "\n"
 			}
 		}
-		// One that base holds may fail as it was, too: it stays away then.
-		again := slices.DeleteFunc(slices.Clone(which.paths), func(path string) bool { return slices.Contains(moved, path) })
-		if err := w.checkOut(ctx, base, again); err != nil {
-			return "", "", err
+		others, changed, asBase, err := w.beside(ctx, base, which.paths)
+		if err != nil {
+			return "", "", nil, err
 		}
-		moved = append(moved, which.paths...)
+		for _, path := range slices.Concat(others, changed) {
+			if err := w.moveAway(path, id, "cannot be taken in by git"); err != nil {
+				return "", "", nil, err
+			}
+		}
+		if err := w.checkOut(ctx, base, w.Repo.Top, changed); err != nil {
+			return "", "", nil, err
+		}
+		kept = append(kept, asBase...)
 	}
 }
 
-// checkOut writes those of paths anew that the commit base has. Where a filter keeps git from that they stay away.
-func (w *Workspace) checkOut(ctx context.Context, base string, paths []string) error {
+// beside tells paths apart: those that the commit base has not, those that are not as a checkout of it writes them, and the
+// entries of those that are, or that nothing can be said of, since it cannot be checked out either.
+func (w *Workspace) beside(ctx context.Context, base string, paths []string) (others, changed []string, asBase []git.Entry, err error) {
+	entries, err := w.Repo.Entries(ctx, base)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	at := map[string]git.Entry{}
+	for _, e := range entries {
+		at[e.Path] = e
+	}
+	dir, err := os.MkdirTemp("", "ralph-was-")
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	defer os.RemoveAll(dir)
+	var had []string
+	for _, path := range paths {
+		if at[path].Path == "" {
+			others = append(others, path)
+		} else {
+			had = append(had, path)
+		}
+	}
+	was := func(path string) string { return filepath.Join(dir, filepath.FromSlash(path)) }
+	for rest := had; len(rest) > 0; {
+		err := w.checkOut(ctx, base, dir, rest)
+		if err == nil {
+			break
+		}
+		if git.CodeOf(err) <= 0 {
+			return nil, nil, nil, err
+		}
+		// It ends at the first that fails.
+		i := slices.IndexFunc(rest, func(path string) bool { _, err := os.Lstat(was(path)); return err != nil })
+		if i < 0 {
+			break
+		}
+		rest = rest[i+1:]
+	}
+	for _, path := range had {
+		if _, err := os.Lstat(was(path)); err == nil && !sameFile(was(path), filepath.Join(w.Repo.Top, filepath.FromSlash(path))) {
+			changed = append(changed, path)
+		} else {
+			asBase = append(asBase, at[path])
+		}
+	}
+	return others, changed, asBase, nil
+}
+
+// sameFile reports whether two files are regular ones with the same content, and can both be run or not.
+func sameFile(one, other string) bool {
+	a, err := os.Lstat(one)
+	if err != nil {
+		return false
+	}
+	b, err := os.Lstat(other)
+	if err != nil || !a.Mode().IsRegular() || !b.Mode().IsRegular() || a.Size() != b.Size() || (a.Mode()^b.Mode())&0o100 != 0 {
+		return false
+	}
+	f, err := os.Open(one)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	g, err := os.Open(other)
+	if err != nil {
+		return false
+	}
+	defer g.Close()
+	x, y := make([]byte, 1<<16), make([]byte, 1<<16)
+	for {
+		n, err := io.ReadFull(f, x)
+		m, _ := io.ReadFull(g, y)
+		if !bytes.Equal(x[:n], y[:m]) {
+			return false
+		}
+		if err != nil {
+			return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+		}
+	}
+}
+
+// checkOut writes paths into the folder dir as the commit base, which has them, has them.
+func (w *Workspace) checkOut(ctx context.Context, base, dir string, paths []string) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -160,9 +252,40 @@ func (w *Workspace) checkOut(ctx context.Context, base string, paths []string) e
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return err
 	}
-	_, err = private.Output(ctx, append([]string{"checkout-index", "-q", "-f", "--"}, paths...)...)
-	if git.CodeOf(err) > 0 {
+	args := []string{"checkout-index", "-q", "-f", "-z", "--stdin"}
+	if dir != w.Repo.Top {
+		args = append(args, "--prefix="+filepath.ToSlash(dir)+"/")
+	}
+	_, err = private.Input(ctx, ended(paths), args...)
+	return err
+}
+
+// comesBack is the error of entries of the commit base that git could not write into the worktree, by the attributes that
+// base has: it takes the old file away before it asks a filter.
+func (w *Workspace) comesBack(ctx context.Context, base string, entries []git.Entry) error {
+	if len(entries) == 0 {
 		return nil
 	}
-	return err
+	dir, err := os.MkdirTemp("", "ralph-was-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	private, done, err := w.Repo.PrivateIndex()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if _, err := private.Output(ctx, "read-tree", base); err != nil {
+		return err
+	}
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, e.Path)
+	}
+	apart := w.Repo.WithWorktree(dir, private.Index)
+	if _, err := apart.Input(ctx, ended(paths), "checkout-index", "-q", "-z", "--stdin"); err != nil {
+		return exit.Fail("mend what git says of that file, and start again", "the tree cannot be put back to %.12s: %w", base, err)
+	}
+	return nil
 }

@@ -94,4 +94,35 @@ func TestCannotAdd(t *testing.T) {
 	}
 }
 
+// A file that is as the baseline has it, and yet cannot be taken in, is in the tree and stays where it is.
+func TestCannotAddWhatWas(t *testing.T) {
+	for _, filter := range []string{"refuse", "broken"} {
+		t.Run(filter, func(t *testing.T) {
+			w := newWorld(t)
+			w.git("config", "filter.refuse.clean", "false")
+			w.git("config", "filter.refuse.required", "true")
+			w.git("config", "filter.broken.clean", "false")
+			w.git("config", "filter.broken.smudge", "false")
+			w.git("config", "filter.broken.required", "true")
+			w.write(".gitattributes", "code/*.txt filter="+filter+"\n")
+			tree, refused, err := w.Stage(t.Context())
+			must(t, err)
+			if strings.Count(refused, "code/a.txt") == 0 || w.read("code/a.txt") != "a\n" {
+				t.Errorf("refused is %q", refused)
+			}
+			if changed := w.git("diff-tree", "-r", "--name-only", w.Baseline, tree); changed != ".gitattributes" {
+				t.Errorf("changed are %q", changed)
+			}
+			if w.said.Len() > 0 {
+				t.Errorf("said: %s", &w.said)
+			}
+			_, err = w.CleanTo(t.Context(), w.Baseline, "leftover", w.Req, "what was left")
+			must(t, err)
+			if status := w.git("status", "--porcelain"); status != "" || w.said.Len() > 0 {
+				t.Errorf("the status is %q; said: %s", status, &w.said)
+			}
+		})
+	}
+}
+
 func nothingOurs(_, _ map[string]File) map[string]bool { return nil }

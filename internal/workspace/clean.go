@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -109,8 +108,13 @@ type keeping struct {
 }
 
 func (k *keeping) clean(ctx context.Context, userFiles []string) error {
-	tree, _, err := k.w.withoutWhatCannot(ctx, k.base, k.id, func() (string, error) { return k.w.treeWithout(ctx, k.base, userFiles) })
+	tree, _, kept, err := k.w.withoutWhatCannot(ctx, k.base, k.id, func(kept []git.Entry) (string, error) {
+		return k.w.treeWithout(ctx, k.base, userFiles, kept)
+	})
 	if err != nil {
+		return err
+	}
+	if err := k.w.comesBack(ctx, k.base, kept); err != nil {
 		return err
 	}
 	if err := k.keep(ctx, tree); err != nil {
@@ -122,28 +126,28 @@ func (k *keeping) clean(ctx context.Context, userFiles []string) error {
 	// Where a folder must not be written git only warns, or leaves all as it is.
 	resetErr := k.w.reset(ctx, tree, k.base)
 	if resetErr == nil {
-		if clean, err := k.w.isClean(ctx, userFiles); clean || err != nil {
+		if clean, err := k.w.isClean(ctx, k.base, userFiles); clean || err != nil {
 			return err
 		}
 	}
-	return k.cleanRest(ctx, userFiles)
+	return k.cleanRest(ctx, userFiles, kept)
 }
 
 // cleanRest cleans what the first round left: what a .gitignore of the agent's hid, what stood in a folder that must not be
 // written, and other commits of submodules.
-func (k *keeping) cleanRest(ctx context.Context, userFiles []string) error {
+func (k *keeping) cleanRest(ctx context.Context, userFiles []string, asBase []git.Entry) error {
 	w := k.w
 	if err := k.submodules(ctx); err != nil {
 		return err
 	}
-	rest, _, err := w.rest(ctx, k.base, userFiles)
+	rest, _, err := w.rest(ctx, k.base, userFiles, asBase)
 	if err != nil {
 		return err
 	}
 	for _, path := range rest {
 		w.openWay(path)
 	}
-	rest, tree, err := w.rest(ctx, k.base, userFiles)
+	rest, tree, err := w.rest(ctx, k.base, userFiles, asBase)
 	if err != nil {
 		return err
 	}
@@ -155,7 +159,7 @@ func (k *keeping) cleanRest(ctx context.Context, userFiles []string) error {
 		return err
 	}
 	resetErr := w.reset(ctx, tree, k.base)
-	if rest, _, err = w.rest(ctx, k.base, userFiles); err != nil {
+	if rest, _, err = w.rest(ctx, k.base, userFiles, asBase); err != nil {
 		return err
 	}
 	if len(rest) == 0 {
@@ -289,7 +293,7 @@ func (w *Workspace) untrackedBeside(ctx context.Context, one, other string) ([]s
 			has = append(has, e.Path)
 		}
 	}
-	return w.others(ctx, private, has)
+	return w.others(ctx, private, one, has)
 }
 
 // reset makes worktree and index, which hold tree, hold the commit base.
@@ -303,18 +307,18 @@ func (w *Workspace) reset(ctx context.Context, tree, base string) error {
 
 // isClean reports whether the worktree is what the index says, which reset has made, but for the user's files. It is a look
 // at the files' times, and cheap.
-func (w *Workspace) isClean(ctx context.Context, userFiles []string) (bool, error) {
+func (w *Workspace) isClean(ctx context.Context, base string, userFiles []string) (bool, error) {
 	out, err := w.Repo.Output(ctx, "diff-files", "-z", "--name-only", "--ignore-submodules=untracked")
 	if err != nil || len(out) > 0 {
 		return false, err
 	}
-	others, err := w.others(ctx, w.Repo, userFiles)
+	others, err := w.others(ctx, w.Repo, base, userFiles)
 	return len(others) == 0, err
 }
 
 // rest are the paths at which the worktree differs from the commit base, and the tree that it is.
-func (w *Workspace) rest(ctx context.Context, base string, userFiles []string) (paths []string, tree string, err error) {
-	if tree, err = w.treeWithout(ctx, base, userFiles); err != nil {
+func (w *Workspace) rest(ctx context.Context, base string, userFiles []string, kept []git.Entry) (paths []string, tree string, err error) {
+	if tree, err = w.treeWithout(ctx, base, userFiles, kept); err != nil {
 		return nil, "", err
 	}
 	paths, err = w.Repo.Changed(ctx, base, tree)
@@ -331,12 +335,7 @@ func (w *Workspace) overlaid(ctx context.Context, tree, other string, paths []st
 	for _, path := range paths {
 		at[path] = true
 	}
-	var info bytes.Buffer
-	for _, e := range entries {
-		if at[e.Path] {
-			fmt.Fprintf(&info, "%s %s\t%s\x00", e.Mode, e.Hash, e.Path)
-		}
-	}
+	entries = slices.DeleteFunc(slices.Clone(entries), func(e git.Entry) bool { return !at[e.Path] })
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
 		return "", err
@@ -345,7 +344,7 @@ func (w *Workspace) overlaid(ctx context.Context, tree, other string, paths []st
 	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
 		return "", err
 	}
-	if _, err := private.Input(ctx, info.Bytes(), "update-index", "-z", "--replace", "--index-info"); err != nil {
+	if err := putEntries(ctx, private, entries); err != nil {
 		return "", err
 	}
 	return private.Line(ctx, "write-tree")
@@ -370,7 +369,7 @@ func (w *Workspace) moveNested(ctx context.Context, base, id string, userFiles [
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return err
 	}
-	others, err := w.others(ctx, private, userFiles)
+	others, err := w.others(ctx, private, base, userFiles)
 	if err != nil {
 		return err
 	}
@@ -436,8 +435,9 @@ func DropRun(dir string) error {
 }
 
 // others are what an index has not and git does not ignore, without those in but: a folder that holds a repository of
-// its own and is no submodule has a slash at its end.
-func (w *Workspace) others(ctx context.Context, index *git.Repo, but []string) ([]string, error) {
+// its own and is no submodule has a slash at its end. Linked worktrees are left out, unless they are in the way of what the
+// commit base has: whoever made one may be at work in it.
+func (w *Workspace) others(ctx context.Context, index *git.Repo, base string, but []string) ([]string, error) {
 	out, err := index.Output(ctx, "ls-files", "-z", "--others", "--exclude-standard")
 	if err != nil {
 		return nil, err
@@ -446,5 +446,51 @@ func (w *Workspace) others(ctx context.Context, index *git.Repo, but []string) (
 	for _, path := range but {
 		left[path] = true
 	}
-	return slices.DeleteFunc(git.Records(out), func(path string) bool { return left[path] }), nil
+	var linked []string
+	others := slices.DeleteFunc(git.Records(out), func(path string) bool {
+		if !left[path] && strings.HasSuffix(path, "/") && w.isLinked(filepath.Join(w.Repo.Top, filepath.FromSlash(path))) {
+			linked = append(linked, path)
+			return true
+		}
+		return left[path]
+	})
+	if len(linked) == 0 {
+		return others, nil
+	}
+	entries, err := w.Repo.Entries(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range linked {
+		if slices.ContainsFunc(entries, func(e git.Entry) bool { return strings.HasPrefix(path, e.Path+"/") }) {
+			others = append(others, path)
+		}
+	}
+	return others, nil
+}
+
+// isLinked reports whether dir is a linked worktree of this repository, or of the one that it is a submodule of.
+func (w *Workspace) isLinked(dir string) bool {
+	info, err := os.Lstat(filepath.Join(dir, ".git"))
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 1<<16 {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(dir, ".git"))
+	to, ok := strings.CutPrefix(strings.TrimRight(string(data), "\r\n"), "gitdir: ")
+	if err != nil || !ok {
+		return false
+	}
+	if to = filepath.FromSlash(to); !filepath.IsAbs(to) {
+		to = filepath.Join(dir, to)
+	}
+	there, err := os.Stat(filepath.Dir(to))
+	if info, statErr := os.Stat(to); err != nil || statErr != nil || !info.IsDir() {
+		return false
+	}
+	for _, repo := range []*git.Repo{w.Repo, cmp.Or(w.home, w.Repo)} {
+		if info, err := os.Stat(filepath.Join(repo.CommonDir, "worktrees")); err == nil && os.SameFile(info, there) {
+			return true
+		}
+	}
+	return false
 }

@@ -151,3 +151,29 @@ func TestAsAnotherUser(t *testing.T) {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
+
+// A linked worktree in the tree is nobody's to move, unless what the baseline has stands where it is.
+func TestLinkedWorktreeInside(t *testing.T) {
+	w := newWorld(t)
+	w.git("worktree", "add", "-q", "--detach", "wt")
+	w.write("wt/mine", "mine\n")
+	must(t, os.Remove(filepath.Join(w.Repo.Top, "code", "a.txt")))
+	w.git("worktree", "add", "-q", "--detach", "code/a.txt/in/way")
+	w.write("code/a.txt/in/way/mine", "mine\n")
+	tree, refused, err := w.Stage(t.Context())
+	must(t, err)
+	if names := w.git("ls-tree", "-r", "--name-only", tree); strings.Contains(names, "wt") || refused != "" {
+		t.Errorf("the tree holds %q; refused is %q", names, refused)
+	}
+	_, err = w.CleanTo(t.Context(), w.Baseline, "leftover", w.Req, "what was left")
+	must(t, err)
+	if said := w.said.String(); !strings.Contains(said, `"code/a.txt/in/way/" is a repository of its own`) || strings.Contains(said, `"wt/"`) {
+		t.Errorf("said: %s", said)
+	}
+	if w.read("wt/mine") != "mine\n" || w.read("code/a.txt") != "a\n" {
+		t.Error("a file is not as it was")
+	}
+	if status := w.git("status", "--porcelain"); status != "?? wt/" {
+		t.Errorf("the status is %q", status)
+	}
+}

@@ -24,7 +24,7 @@ func (w *Workspace) Tree(ctx context.Context, base string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return w.treeWithout(ctx, base, leaveOut)
+	return w.treeWithout(ctx, base, leaveOut, nil)
 }
 
 // TreeOfUser is Tree with what the user has staged, whatever git ignores or was untracked as the run began.
@@ -46,20 +46,20 @@ func (w *Workspace) TreeOfUser(ctx context.Context, base string) (string, error)
 		return "", err
 	}
 	defer done()
-	return w.fillIndex(ctx, private, base, leaveOut, git.Records(out)...)
+	return w.fillIndex(ctx, private, base, leaveOut, nil, git.Records(out)...)
 }
 
-func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []string) (string, error) {
+func (w *Workspace) treeWithout(ctx context.Context, base string, leaveOut []string, kept []git.Entry) (string, error) {
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	return w.fillIndex(ctx, private, base, leaveOut)
+	return w.fillIndex(ctx, private, base, leaveOut, kept)
 }
 
 // Stage makes the index hold Tree of the baseline, and gives it. It is an attempt's: what git cannot take in is moved beside
-// the attempts' logs, and named in refused.
+// the attempts' logs, and named in refused; what no attempt changed is only named.
 func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error) {
 	leaveOut, err := w.UserFiles(ctx)
 	if err != nil {
@@ -70,7 +70,9 @@ func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error)
 		return "", "", err
 	}
 	defer done()
-	tree, refused, err = w.withoutWhatCannot(ctx, w.Baseline, w.Req, func() (string, error) { return w.fillIndex(ctx, private, w.Baseline, leaveOut) })
+	tree, refused, _, err = w.withoutWhatCannot(ctx, w.Baseline, w.Req, func(kept []git.Entry) (string, error) {
+		return w.fillIndex(ctx, private, w.Baseline, leaveOut, kept)
+	})
 	if err == nil {
 		err = w.takeIndex(private)
 	}
@@ -81,11 +83,17 @@ func (w *Workspace) Stage(ctx context.Context) (tree, refused string, err error)
 }
 
 // fillIndex makes a fresh private index hold what the worktree holds, and gives its tree: base with every change in it,
-// ignored files and the user's own untracked ones left out, staged ones taken in all the same. An index of its own, since
-// flags and file times that an agent set in the real one must hide nothing.
-func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string, staged ...string) (string, error) {
+// ignored files and the user's own untracked ones left out, staged ones taken in all the same, those in kept as base has them.
+// An index of its own, since flags and file times that an agent set in the real one must hide nothing.
+func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base string, leaveOut []string, kept []git.Entry, staged ...string) (string, error) {
 	if _, err := private.Output(ctx, "read-tree", base); err != nil {
 		return "", err
+	}
+	if err := dropEntries(ctx, private, kept); err != nil {
+		return "", err
+	}
+	for _, e := range kept {
+		leaveOut = append(leaveOut[:len(leaveOut):len(leaveOut)], e.Path)
 	}
 	if err := w.openFolders(ctx, base); err != nil {
 		return "", err
@@ -111,7 +119,7 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	}
 	// A repository inside the repository is one entry, and git refuses to add one without a commit: an attempt's is named
 	// for the gate to refuse.
-	others, err := w.others(ctx, private, leaveOut)
+	others, err := w.others(ctx, private, base, leaveOut)
 	if err != nil {
 		return "", err
 	}
@@ -144,6 +152,9 @@ func (w *Workspace) fillIndex(ctx context.Context, private *git.Repo, base strin
 	if err := updateIndex(ctx, private, ended(staged), "--add", "--remove"); err != nil {
 		return "", err
 	}
+	if err := putEntries(ctx, private, kept); err != nil {
+		return "", err
+	}
 	return private.Line(ctx, "write-tree")
 }
 
@@ -153,6 +164,28 @@ func updateIndex(ctx context.Context, index *git.Repo, paths []byte, options ...
 		return nil
 	}
 	_, err := index.Input(ctx, paths, append(append([]string{"update-index", "-z"}, options...), "--stdin")...)
+	return err
+}
+
+// dropEntries takes entries out of an index.
+func dropEntries(ctx context.Context, index *git.Repo, entries []git.Entry) error {
+	var paths []string
+	for _, e := range entries {
+		paths = append(paths, e.Path)
+	}
+	return updateIndex(ctx, index, ended(paths), "--force-remove")
+}
+
+// putEntries puts entries into an index, whatever is in the worktree.
+func putEntries(ctx context.Context, index *git.Repo, entries []git.Entry) error {
+	if len(entries) == 0 {
+		return nil
+	}
+	var info bytes.Buffer
+	for _, e := range entries {
+		fmt.Fprintf(&info, "%s %s\t%s\x00", e.Mode, e.Hash, e.Path)
+	}
+	_, err := index.Input(ctx, info.Bytes(), "update-index", "-z", "--replace", "--index-info")
 	return err
 }
 
@@ -224,11 +257,44 @@ func (w *Workspace) SetIndex(ctx context.Context, tree string) error {
 	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
 		return err
 	}
-	// Exit code 1 says that some file differs, which is allowed here.
-	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
+	if err := w.refresh(ctx, private, tree); err != nil {
 		return err
 	}
 	return w.takeIndex(private)
+}
+
+// refresh gives the entries of a private index that holds tree the times of their files, but for those whose filter fails.
+func (w *Workspace) refresh(ctx context.Context, private *git.Repo, tree string) error {
+	// Exit code 1 says that some file differs, which is allowed here.
+	_, err := private.Output(ctx, "update-index", "-q", "--refresh")
+	if code := git.CodeOf(err); code == 0 || code == 1 {
+		return nil
+	}
+	entries, listErr := w.Repo.Entries(ctx, tree)
+	if listErr != nil {
+		return listErr
+	}
+	at := map[string]git.Entry{}
+	var paths []string
+	for _, e := range entries {
+		at[e.Path] = e
+		paths = append(paths, e.Path)
+	}
+	var which *cannotAdd
+	if err := w.whichCannot(ctx, paths, err); !errors.As(err, &which) {
+		return err
+	}
+	var failing []git.Entry
+	for _, path := range which.paths {
+		failing = append(failing, at[path])
+	}
+	if err := dropEntries(ctx, private, failing); err != nil {
+		return err
+	}
+	if _, err := private.Output(ctx, "update-index", "-q", "--refresh"); git.CodeOf(err) > 1 || git.CodeOf(err) < 0 {
+		return err
+	}
+	return putEntries(ctx, private, failing)
 }
 
 // takeIndex puts a private index in the place of the real one.

@@ -76,6 +76,15 @@ func (w *Workspace) keepFiles(ctx context.Context, kind, id string, files map[st
 
 // treeOf stores files, path to content, as a tree that holds nothing else.
 func (w *Workspace) treeOf(ctx context.Context, files map[string]File) (string, error) {
+	inMemory := contents{}
+	for path, f := range files {
+		if f.Hash == "" {
+			inMemory[path] = f
+		}
+	}
+	if err := inMemory.store(ctx, w.Repo); err != nil {
+		return "", err
+	}
 	private, done, err := w.Repo.PrivateIndex()
 	if err != nil {
 		return "", err
@@ -84,13 +93,10 @@ func (w *Workspace) treeOf(ctx context.Context, files map[string]File) (string, 
 	var info bytes.Buffer
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		f := files[path]
-		hash := f.Hash
-		if hash == "" {
-			if hash, err = w.Repo.Store(ctx, f.Data); err != nil {
-				return "", err
-			}
+		if f.Hash == "" {
+			f.Hash = inMemory[path].Hash
 		}
-		fmt.Fprintf(&info, "%s %s\t%s\x00", f.gitMode(), hash, path)
+		fmt.Fprintf(&info, "%s %s\t%s\x00", f.gitMode(), f.Hash, path)
 	}
 	if _, err := private.Input(ctx, info.Bytes(), "update-index", "-z", "--index-info"); err != nil {
 		return "", err
