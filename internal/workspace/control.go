@@ -159,6 +159,7 @@ func (w *Workspace) restoreControl(ctx context.Context, control map[string]*File
 		if was := control[path]; was != nil {
 			err = was.Put(full)
 		} else {
+			_ = snapshot.OpenFolder(filepath.Dir(full))
 			err = snapshot.RemoveAll(full)
 			failpoint.Step("remove a file that steers the loop")
 		}
