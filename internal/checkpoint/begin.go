@@ -86,6 +86,9 @@ func (c *Checkpoint) Begin(ctx context.Context, o BeginOptions) (unsettled []str
 	if err := c.workspace().NoteUntracked(ctx); err != nil {
 		return nil, err
 	}
+	if err := c.workspace().NoteControl(ctx); err != nil {
+		return nil, err
+	}
 	if err := c.gateBaseline(ctx, head); err != nil {
 		return nil, err
 	}

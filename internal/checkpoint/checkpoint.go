@@ -238,7 +238,7 @@ func (c *Checkpoint) judge(ctx context.Context, base, tree string, req *spec.Req
 	}
 	v, err := gate.Run(ctx, gate.Request{Repo: c.repo, Environ: c.environ, Config: cfg, Base: base, Tree: tree, Requirement: req, Made: made, Only: only, Now: c.now})
 	if err == nil && inWork && req != nil {
-		err = c.workspace().RestoreControl(ctx) // an attempt's tests ran
+		err = c.restoreControl(ctx) // an attempt's tests ran
 	}
 	return v, err
 }

@@ -56,10 +56,18 @@ func (c *Checkpoint) orEmptied(was, now map[string]workspace.File) map[string]bo
 // no tree. The run lock must be held.
 func (c *Checkpoint) RestoreControl(ctx context.Context) error {
 	p, err := c.store.Load()
-	if err != nil || p == nil || p.Working() == "" {
+	if err != nil || p == nil {
 		return nil // whoever needs the state says what is wrong with it
 	}
 	c.p = p
+	return c.restoreControl(ctx)
+}
+
+// restoreControl is RestoreControl on the state that is loaded. Where the tree was given back what lies there is the user's.
+func (c *Checkpoint) restoreControl(ctx context.Context) error {
+	if c.p.Working() == "" || c.p.GivenBack {
+		return nil
+	}
 	return c.workspace().RestoreControl(ctx)
 }
 

@@ -83,11 +83,7 @@ func Checkpoint(p *Process, doc string, args []string) int {
 	return p.run(app, doc, args)
 }
 
-type checkpointVerbs struct {
-	p *Process
-
-	judged bool // the verb comes behind the gate, which has run an attempt's tests
-}
+type checkpointVerbs struct{ p *Process }
 
 // open is the state, with the run lock held where the verb changes it.
 func (v *checkpointVerbs) open(ctx context.Context, change, begin bool) (c *checkpoint.Checkpoint, release func(), err error) {
@@ -160,8 +156,8 @@ func (v *checkpointVerbs) hold(ctx context.Context, repo *git.Repo, begin bool) 
 		ended()
 		unlock()
 	}
-	if killed, err = c.SettleKilled(ctx); err == nil && v.judged {
-		err = c.RestoreControl(ctx)
+	if killed, err = c.SettleKilled(ctx); err == nil {
+		err = c.RestoreControl(ctx) // the gate may have run an attempt's tests
 	}
 	if err != nil {
 		release()
@@ -333,7 +329,6 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 		}
 		return err
 	}
-	v.judged = true
 	return v.change(c, "ralph-checkpoint pass [-n] [--digest FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		ctx, stop := run.WithParent(c.Context)
 		defer stop()
@@ -351,7 +346,6 @@ func (v *checkpointVerbs) pass(c *urfave.Context) error {
 }
 
 func (v *checkpointVerbs) fail(c *urfave.Context) error {
-	v.judged = true
 	return v.change(c, "ralph-checkpoint fail [--digest FILE] [--verdict FILE] REQ", func(cp *checkpoint.Checkpoint, id string) error {
 		var digest []byte
 		if name := c.String("digest"); name != "" {

@@ -67,8 +67,12 @@ func (w *Workspace) readControl(ctx context.Context, control []string) (map[stri
 	return files, nil
 }
 
-// controlPath is where those files lie as they were before the last attempt, AGENTS.md aside, for RestoreControl.
+// controlPath is where those files lie as they were at the last start or before the last attempt, AGENTS.md aside, for
+// RestoreControl.
 func (w *Workspace) controlPath() string { return filepath.Join(w.Repo.StateDir(), "control.json") }
+
+// NoteControl remembers those files as the loop begins: what the user has changed there since it ended is the user's.
+func (w *Workspace) NoteControl(ctx context.Context) error { return w.keepControl(ctx) }
 
 func (w *Workspace) keepControl(ctx context.Context) error {
 	files, err := w.readControl(ctx, slices.DeleteFunc(slices.Clone(w.Control), func(name string) bool { return name == agentsmd.Name }))
@@ -155,6 +159,7 @@ func (w *Workspace) restoreControl(ctx context.Context, control map[string]*File
 		if was := control[path]; was != nil {
 			err = was.Put(full)
 		} else {
+			_ = snapshot.OpenFolder(filepath.Dir(full))
 			err = snapshot.RemoveAll(full)
 			failpoint.Step("remove a file that steers the loop")
 		}

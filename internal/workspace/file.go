@@ -61,6 +61,7 @@ func readFile(path string) (File, error) {
 
 // Put writes f to path, in the place of whatever is there.
 func (f File) Put(path string) error {
+	_ = snapshot.OpenFolder(filepath.Dir(path)) // or the next step says what is wrong
 	if err := snapshot.RemoveAll(path); err != nil {
 		return err
 	}
@@ -172,7 +173,8 @@ func (w *Workspace) gather(full, name string, found contents) error {
 }
 
 // clearWay takes away what stands in the place of a folder above path, which is relative to the worktree's top, and
-// adds it to found. A link there would lead every look at path, and its removal, to a file outside.
+// adds it to found. A link there would lead every look at path, and its removal, to a file outside. A folder that nobody can
+// look into is opened.
 func (w *Workspace) clearWay(path string, found map[string]File) error {
 	for i := range len(path) {
 		if path[i] != '/' {
@@ -187,6 +189,9 @@ func (w *Workspace) clearWay(path string, found map[string]File) error {
 			return err
 		}
 		if info.IsDir() {
+			if err := openClosed(full, info); err != nil {
+				return err
+			}
 			continue
 		}
 		if f, err := readFile(full); err == nil {
@@ -197,4 +202,12 @@ func (w *Workspace) clearWay(path string, found map[string]File) error {
 		return err
 	}
 	return nil
+}
+
+// openClosed opens a folder that its owner cannot look into.
+func openClosed(dir string, info fs.FileInfo) error {
+	if info.Mode()&0o500 == 0o500 {
+		return nil
+	}
+	return snapshot.OpenFolder(dir)
 }

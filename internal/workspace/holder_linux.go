@@ -113,8 +113,6 @@ func sameOwner(proc, lock string) bool {
 func (w *Workspace) worksIn(dir string) (own, shared bool) {
 	for {
 		switch dir {
-		case w.Repo.StateDir():
-			return false, false // a copy of the gate's
 		case w.Repo.Top, w.Repo.GitDir:
 			return true, true
 		case w.Repo.CommonDir:

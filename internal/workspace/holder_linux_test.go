@@ -56,8 +56,6 @@ func TestWorksIn(t *testing.T) {
 	w.git("worktree", "add", "-q", "-b", "other", other)
 	inner := filepath.Join(w.Repo.Top, "inner")
 	w.git("init", "-q", inner)
-	copied := filepath.Join(w.Repo.StateDir(), "copy")
-	must(t, os.MkdirAll(copied, 0o777))
 	for _, c := range []struct {
 		dir         string
 		own, shared bool
@@ -67,7 +65,7 @@ func TestWorksIn(t *testing.T) {
 		{filepath.Join(w.Repo.GitDir, "refs"), true, true},
 		{other, false, true},
 		{inner, false, false},
-		{copied, false, false},
+		{w.Repo.StateDir(), true, true},
 		{"/", false, false},
 	} {
 		if own, shared := w.worksIn(c.dir); own != c.own || shared != c.shared {

@@ -203,6 +203,7 @@ func (w *Workspace) restoreHooks(g *Guard) (found map[string]File, notes []strin
 			found[w.hookName(path)] = now
 		}
 		if was == nil {
+			_ = snapshot.OpenFolder(filepath.Dir(path))
 			err = snapshot.RemoveAll(path)
 			failpoint.Step("remove a hook that was not there")
 			notes = append(notes, fmt.Sprintf("the hook %s was created and is taken away", w.nameOf(path)))
@@ -220,9 +221,19 @@ func (w *Workspace) restoreHooks(g *Guard) (found map[string]File, notes []strin
 // clearHooksWay takes away what an attempt put in the place of a hooks folder, or in the worktree of one above it: at dir no
 // link stood in the way. Other than a link it is only removed where a file has to be put back.
 func (w *Workspace) clearHooksWay(dir string, needed bool, found map[string]File) error {
+	var way []string
 	for at := dir; at == dir || below(at, w.Repo.Top); at = filepath.Dir(at) {
+		way = append(way, at)
+	}
+	for _, at := range slices.Backward(way) { // what is below a link, or a closed folder, is seen only behind it
 		info, err := os.Lstat(at)
-		if err != nil || info.IsDir() || info.Mode()&fs.ModeSymlink == 0 && !(needed && info.Mode().IsRegular()) {
+		if err == nil && info.IsDir() {
+			if err := openClosed(at, info); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil || info.Mode()&fs.ModeSymlink == 0 && !(needed && info.Mode().IsRegular()) {
 			continue
 		}
 		if f, err := readFile(at); err == nil {

@@ -17,7 +17,7 @@ import (
 func (w *Workspace) walkOwn(f func(path string, info fs.FileInfo) error) error {
 	var others []string
 	for _, dir := range []string{w.Repo.CommonDir, w.Repo.GitDir} {
-		others = append(others, filepath.Join(dir, "worktrees"), filepath.Join(dir, "modules"))
+		others = append(others, filepath.Join(dir, "worktrees"))
 	}
 	top := filepath.Dir(w.Repo.Sprint())
 	roots := slices.Compact([]string{w.Repo.CommonDir, w.Repo.GitDir, w.Repo.StateDir(), top, w.Repo.Sprint()})
@@ -28,8 +28,6 @@ func (w *Workspace) walkOwn(f func(path string, info fs.FileInfo) error) error {
 				return nil // it is gone, or whoever needs it says what is wrong
 			case d.IsDir() && path != root && (slices.Contains(roots, path) || slices.Contains(others, path)):
 				return fs.SkipDir
-			case root == w.Repo.StateDir() && d.IsDir() && path != root && d.Name() != "cache":
-				return fs.SkipDir // the gate's copy
 			case root == top && path != root && d.IsDir():
 				return fs.SkipDir // another tool's
 			case d.IsDir() && strings.HasPrefix(d.Name(), innerPrefix) && below(path, RunsDir(w.Repo)):
@@ -48,12 +46,22 @@ func (w *Workspace) walkOwn(f func(path string, info fs.FileInfo) error) error {
 	return nil
 }
 
-// folders are the permissions of the folders that walkOwn comes to.
+// isObject reports whether git keeps an object there, of the repository or of a submodule: it makes those read-only.
+func (w *Workspace) isObject(path string) bool {
+	const in = string(filepath.Separator) + "objects" + string(filepath.Separator)
+	if below(path, filepath.Join(w.Repo.CommonDir, "objects")) {
+		return true
+	}
+	dir, _, some := strings.Cut(path, in)
+	return some && below(dir, filepath.Join(w.Repo.CommonDir, "modules")) && !strings.Contains(dir, string(filepath.Separator)+"refs")
+}
+
+// folders are the permissions of the folders that walkOwn comes to, and of files there that their owner cannot write or read.
 func (w *Workspace) folders() map[string]fs.FileMode {
 	modes := map[string]fs.FileMode{}
 	_ = w.walkOwn(func(path string, info fs.FileInfo) error {
-		if info.IsDir() {
-			modes[path] = info.Mode().Perm()
+		if info.IsDir() || info.Mode().IsRegular() && info.Mode()&0o600 != 0o600 && !w.isObject(path) {
+			modes[path] = info.Mode() & (fs.ModeDir | fs.ModePerm)
 		}
 		return nil
 	})
@@ -66,29 +74,26 @@ func (w *Workspace) PutBackModes(g *Guard) error {
 	return w.walkOwn(func(path string, info fs.FileInfo) error {
 		is := info.Mode().Perm()
 		want := is
+		file, guarded := g.Files[path]
+		guarded = guarded && file.Mode.IsRegular() && info.Mode().IsRegular()
+		was, known := g.Folders[path]
 		switch {
+		case guarded:
+			want = file.Mode.Perm()
+		case known && was.IsDir() == info.IsDir() && (info.IsDir() || info.Mode().IsRegular()):
+			want = was.Perm()
 		case info.IsDir():
-			if was, known := g.Folders[path]; known {
-				want = was
-			} else {
-				want |= 0o700
-			}
-		case !info.Mode().IsRegular():
-		case below(path, filepath.Join(w.Repo.CommonDir, "objects")): // git makes those read-only
-		default:
-			if was, known := g.Files[path]; known && was.Mode.IsRegular() {
-				want = was.Mode.Perm()
-			} else {
-				want |= 0o600
-			}
+			want |= 0o700
+		case info.Mode().IsRegular() && !w.isObject(path):
+			want |= 0o600
 		}
 		if want == is {
 			return nil
 		}
 		err := os.Chmod(path, want)
 		failpoint.Step("put permissions back")
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
+		if errors.Is(err, fs.ErrNotExist) || err != nil && !guarded && !info.IsDir() {
+			return nil // whoever needs the file says what is wrong
 		}
 		if err != nil {
 			return fmt.Errorf("put the permissions back: %w", err)

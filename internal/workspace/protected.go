@@ -59,6 +59,7 @@ func (w *Workspace) restoreProtected(ctx context.Context) (found map[string]File
 		if _, err := w.Repo.Output(ctx, "read-tree", "--reset", w.Baseline); err != nil {
 			return nil, nil, err
 		}
+		_ = snapshot.OpenFolder(filepath.Dir(full))
 		if err := snapshot.RemoveAll(full); err != nil {
 			return nil, nil, err
 		}

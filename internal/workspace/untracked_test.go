@@ -226,3 +226,54 @@ func TestUntrackedInFewCalls(t *testing.T) {
 		t.Errorf("bbb.txt holds %q", w.read("bbb.txt"))
 	}
 }
+
+// A folder that an attempt closed, or let nobody write into, keeps nothing of the user's from being put back: untracked files,
+// hooks, what steers the loop, the specification. TestAsAnotherUser runs it as one whom permissions stop.
+func TestUntrackedInClosedFolders(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no permissions")
+	}
+	for name, mode := range map[string]os.FileMode{"closed": 0, "unreadable": 0o300, "read-only": 0o555} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write("plans/plan.yaml", "mine\n")
+			w.write(".gitignore", ".sprint-state\nconf\n")
+			w.git("add", "plans", ".gitignore")
+			w.git("commit", "-qm", "two")
+			w.git("config", "core.hooksPath", "tools/hooks")
+			w.Baseline, w.Spec = w.git("rev-parse", "HEAD"), "plans/plan.yaml"
+			w.Control = []string{"conf/own.yaml", "conf/none.yaml", w.Spec}
+			files := []string{"plans/plan.yaml", "tools/hooks/commit-msg", "tools/hooks/lib", "conf/own.yaml", "notes/deep/todo"}
+			for _, path := range files {
+				w.write(path, "mine\n")
+			}
+			must(t, w.NoteUntracked(t.Context()))
+			dirs := []string{"plans", "tools/hooks", "tools", "conf", "notes/deep", "notes"}
+			t.Cleanup(func() {
+				for _, dir := range slices.Backward(dirs) {
+					_ = os.Chmod(filepath.Join(w.Repo.Top, dir), 0o755)
+				}
+			})
+			w.attempt(func() {
+				for _, path := range files {
+					w.write(path, "the agent's\n")
+				}
+				w.write("conf/none.yaml", "the agent's\n")
+				w.write("tools/hooks/pre-commit", "the agent's\n")
+				for _, dir := range dirs {
+					must(t, os.Chmod(filepath.Join(w.Repo.Top, dir), mode))
+				}
+			})
+			for _, path := range files {
+				if got := w.read(path); got != "mine\n" {
+					t.Errorf("%s holds %q", path, got)
+				}
+			}
+			for _, path := range []string{"conf/none.yaml", "tools/hooks/pre-commit"} {
+				if _, err := os.Lstat(filepath.Join(w.Repo.Top, path)); !os.IsNotExist(err) {
+					t.Errorf("%s is there: %v", path, err)
+				}
+			}
+		})
+	}
+}
