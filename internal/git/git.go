@@ -343,9 +343,6 @@ func (r *Repo) once(ctx context.Context, argv, name, env []string, stdin io.Read
 		cmd.Stderr = io.MultiWriter(&stderr, alsoStderr)
 	}
 	err := cmd.Run()
-	if alsoStderr != nil && cmd.Process != nil {
-		_ = run.EndSession(cmd) // what a hook has left behind; a service has a session of its own
-	}
 	if changes(name) {
 		failpoint.Step("git " + verb(name))
 		if cmd.ProcessState != nil && cmd.ProcessState.ExitCode() < 0 && r.cutShort != nil {

@@ -28,7 +28,7 @@ func TestMutantsAreFound(t *testing.T) {
 			killAt: "ralph-checkpoint pass: git commit", wanted: repeated, says: "the agent was called for REQ-001, which was committed",
 		},
 		"without the folding of an agent's commits": {
-			file: "workspace/refs.go", line: `"ralph-checkpoint: back", w.headRef(), w.Baseline)`, instead: `"ralph-checkpoint: back", w.headRef(), map[bool]string{true: w.Baseline, false: head}[head == ""])`,
+			file: "workspace/refs.go", line: `w.pointRef(ctx, w.headRef(), w.Baseline, "")`, instead: `w.pointRef(ctx, w.headRef(), map[bool]string{true: w.Baseline, false: head}[head == ""], "")`,
 			wanted: corrupt, says: "is none of the loop's",
 		},
 		"without close-on-exec": {
