@@ -32,6 +32,9 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 		return err
 	}
 	if what != "rollback" && c.replayed(id, Event("decide "+what)) {
+		if what == "stop" {
+			return c.workspace().RestoreFlags(ctx)
+		}
 		return nil
 	}
 	if what == "manual" || what == "stop" || what == "rollback" { // those that take the worktree for their own
@@ -54,11 +57,19 @@ func (c *Checkpoint) Decide(ctx context.Context, id, what, to string) error {
 	case "manual":
 		return c.workspace().WithFlags(ctx, func() error { return c.manual(ctx, id) })
 	case "stop":
-		return c.workspace().WithFlags(ctx, func() error { return c.stop(ctx, id) })
+		return c.andFlags(ctx, func() error { return c.stop(ctx, id) })
 	case "rollback":
-		return c.workspace().WithFlags(ctx, func() error { return c.rollback(ctx, id, to) })
+		return c.andFlags(ctx, func() error { return c.rollback(ctx, id, to) })
 	}
 	return exit.Misuse("known are "+strings.Join(Decisions, ", "), "%q is no decision", what)
+}
+
+// andFlags does what ends the run, and gives the index its flags again: those that it has, and those that a killed loop took.
+func (c *Checkpoint) andFlags(ctx context.Context, end func() error) error {
+	if err := c.workspace().WithFlags(ctx, end); err != nil {
+		return err
+	}
+	return c.workspace().RestoreFlags(context.WithoutCancel(ctx))
 }
 
 // release takes a blocked requirement, and with it the run, out of the block.

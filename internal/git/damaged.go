@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"ralph-loop/internal/exit"
 )
@@ -80,12 +81,28 @@ func whyDamaged(dir string) error {
 		}
 	}
 	if !headIsWhole(own) {
-		wrong, mend = append(wrong, "HEAD"), append(mend, "cp "+shellWord(filepath.Join(own, headOf))+" "+shellWord(filepath.Join(own, "HEAD")))
+		wrong, mend = append(wrong, "HEAD"), append(mend, setHead(own))
 	}
 	if len(wrong) == 0 {
 		return nil
 	}
 	return exit.Fail(strings.Join(mend, " && ")+", then start again", "the git repository %q is damaged: %s", own, strings.Join(wrong, " and "))
+}
+
+// setHead is the command that makes HEAD what KeepHead kept. It says what that is: it may be a branch of long ago.
+func setHead(own string) string {
+	text := "ref: refs/heads/BRANCH"
+	if data, err := os.ReadFile(filepath.Join(own, headOf)); err == nil && isHead(data) {
+		if line := strings.TrimSpace(string(data)); !strings.ContainsFunc(line, unicode.IsControl) {
+			text = line
+		}
+	}
+	head := filepath.Join(own, "HEAD")
+	set := "echo " + shellWord(text) + " >" + shellWord(head)
+	if info, err := os.Lstat(head); err == nil && !info.Mode().IsRegular() {
+		set = "rm -r " + shellWord(head) + " && " + set
+	}
+	return set
 }
 
 // headIsWhole reports whether git takes a directory's HEAD for one.

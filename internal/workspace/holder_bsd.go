@@ -17,9 +17,22 @@ func (w *Workspace) holder(locks []string) (lock, who string) {
 	if err != nil {
 		return "", ""
 	}
+	var live [][]string
+	parents := map[int]int{}
 	for line := range strings.Lines(string(out)) {
-		f := strings.Fields(line)
-		if len(f) < 4 || f[1] == strconv.Itoa(os.Getpid()) || f[2][0] == 'Z' || !isGit(path.Base(f[3])) || onlyReads(f[3:]) {
+		if f := strings.Fields(line); len(f) >= 4 && f[2][0] != 'Z' {
+			live = append(live, f)
+			pid, _ := strconv.Atoi(f[0])
+			parents[pid], _ = strconv.Atoi(f[1])
+		}
+	}
+	above := w.callers(func(pid int) (int, bool) {
+		parent, alive := parents[pid]
+		return parent, alive
+	})
+	for _, f := range live {
+		pid, _ := strconv.Atoi(f[0])
+		if above[pid] || parents[pid] == os.Getpid() || !isGit(path.Base(f[3])) || onlyReads(f[3:]) {
 			continue
 		}
 		return locks[0], "process " + f[0] + " (git)"

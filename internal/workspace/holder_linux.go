@@ -20,7 +20,10 @@ func (w *Workspace) holder(locks []string) (lock, who string) {
 	if err != nil {
 		return "", ""
 	}
-	above := w.callers()
+	above := w.callers(func(pid int) (int, bool) {
+		_, parent, alive := look(pid)
+		return parent, alive
+	})
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil || pid == os.Getpid() {
@@ -77,19 +80,6 @@ func look(pid int) (name string, parent int, alive bool) {
 	}
 	parent, err = strconv.Atoi(string(fields[1]))
 	return string(stat[open+1 : end]), parent, err == nil
-}
-
-// callers are the processes that this one was started by, unless it may be in a hook: the git of an alias has no lock.
-func (w *Workspace) callers() map[int]bool {
-	pids := map[int]bool{}
-	if w.Repo.Index != filepath.Join(w.Repo.GitDir, "index") {
-		return pids
-	}
-	for pid, alive := os.Getppid(), true; alive && pid > 1 && !pids[pid]; {
-		pids[pid] = true
-		_, pid, alive = look(pid)
-	}
-	return pids
 }
 
 // worksHere reports whether what a process was given names this worktree's git directory, or the repository's.

@@ -3,7 +3,9 @@
 package workspace
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -31,4 +33,18 @@ func onlyReads(args []string) bool {
 		}
 	}
 	return false
+}
+
+// callers are the processes that this one was started by, unless it may be in a hook: the git of an alias has no lock.
+// parent is the one of a living process.
+func (w *Workspace) callers(parent func(pid int) (int, bool)) map[int]bool {
+	pids := map[int]bool{}
+	if w.Repo.Index != filepath.Join(w.Repo.GitDir, "index") {
+		return pids
+	}
+	for pid, alive := os.Getppid(), true; alive && pid > 1 && !pids[pid]; {
+		pids[pid] = true
+		pid, alive = parent(pid)
+	}
+	return pids
 }
