@@ -37,7 +37,7 @@ func (w *Workspace) special() (paths []string) {
 			return nil
 		case d.IsDir() && (d.Name() == ".git" || rel == ".sprint-state"):
 			return fs.SkipDir
-		case d.IsDir() && path != w.Repo.Top && w.isOtherWorktree(path):
+		case d.IsDir() && path != w.Repo.Top && w.isLinked(path):
 			return fs.SkipDir // whoever works there may have made it
 		case d.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) != 0:
 			paths = append(paths, filepath.ToSlash(rel))
@@ -81,18 +81,6 @@ func (w *Workspace) dropSpecial(g *Guard) (notes []string, err error) {
 		notes = append(notes, fmt.Sprintf("%s is %s, which no commit can hold, and is taken away", git.Quote(name), kindOf(info.Mode())))
 	}
 	return notes, nil
-}
-
-// isOtherWorktree reports whether a folder is a linked worktree of this repository.
-func (w *Workspace) isOtherWorktree(dir string) bool {
-	name := filepath.Join(dir, ".git")
-	info, err := os.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return false
-	}
-	data, err := os.ReadFile(name)
-	to, ok := strings.CutPrefix(strings.TrimSpace(string(data)), "gitdir: ")
-	return err == nil && ok && below(to, filepath.Join(w.Repo.CommonDir, "worktrees"))
 }
 
 func kindOf(mode fs.FileMode) string {
