@@ -323,14 +323,11 @@ func (c *Checkpoint) refuseDirty(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	private, done, err := c.repo.PrivateIndex()
+	private, done, err := c.repo.PrivateIndexOf(ctx, base)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", base); err != nil {
-		return err
-	}
 	if _, err := private.Output(ctx, "add", "-u", "--", "."); err != nil {
 		return err
 	}

@@ -186,14 +186,11 @@ func (c *Checkpoint) withPlan(ctx context.Context, stable, head string) (string,
 	if err != nil || bytes.Equal(then, now) {
 		return stable, err
 	}
-	private, done, err := c.repo.PrivateIndex()
+	private, done, err := c.repo.PrivateIndexOf(ctx, stable)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", stable); err != nil {
-		return "", err
-	}
 	if _, err := private.Input(ctx, now, "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}

@@ -106,6 +106,18 @@ func (r *Repo) PrivateIndex() (private *Repo, done func(), err error) {
 	return r.WithIndex(filepath.Join(dir, "index")), func() { _ = os.RemoveAll(dir) }, nil
 }
 
+// PrivateIndexOf is PrivateIndex holding a tree or a commit's.
+func (r *Repo) PrivateIndexOf(ctx context.Context, tree string) (private *Repo, done func(), err error) {
+	if private, done, err = r.PrivateIndex(); err != nil {
+		return nil, nil, err
+	}
+	if _, err = private.Output(ctx, "read-tree", tree); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return private, done, nil
+}
+
 // Changed are the paths, from the top, that differ between two trees or commits. A renamed file is two of them.
 func (r *Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
 	out, err := r.Output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", from, to)

@@ -244,14 +244,11 @@ func (w *Workspace) checkOut(ctx context.Context, base, dir string, paths []stri
 	if len(paths) == 0 {
 		return nil
 	}
-	private, done, err := w.Repo.PrivateIndex()
+	private, done, err := w.Repo.PrivateIndexOf(ctx, base)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", base); err != nil {
-		return err
-	}
 	args := []string{"checkout-index", "-q", "-f", "-z", "--stdin"}
 	if dir != w.Repo.Top {
 		args = append(args, "--prefix="+filepath.ToSlash(dir)+"/")
@@ -271,14 +268,11 @@ func (w *Workspace) comesBack(ctx context.Context, base string, entries []git.En
 		return err
 	}
 	defer os.RemoveAll(dir)
-	private, done, err := w.Repo.PrivateIndex()
+	private, done, err := w.Repo.PrivateIndexOf(ctx, base)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", base); err != nil {
-		return err
-	}
 	var paths []string
 	for _, e := range entries {
 		paths = append(paths, e.Path)

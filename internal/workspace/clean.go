@@ -275,14 +275,11 @@ func (k *keeping) submodule(ctx context.Context, dir string, e git.Entry) error 
 
 // untrackedBeside are the files that neither of two commits has and that git does not ignore.
 func (w *Workspace) untrackedBeside(ctx context.Context, one, other string) ([]string, error) {
-	private, done, err := w.Repo.PrivateIndex()
+	private, done, err := w.Repo.PrivateIndexOf(ctx, one)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", one); err != nil {
-		return nil, err
-	}
 	var has []string
 	if other != "" {
 		entries, err := w.Repo.Entries(ctx, other)
@@ -336,14 +333,11 @@ func (w *Workspace) overlaid(ctx context.Context, tree, other string, paths []st
 		at[path] = true
 	}
 	entries = slices.DeleteFunc(slices.Clone(entries), func(e git.Entry) bool { return !at[e.Path] })
-	private, done, err := w.Repo.PrivateIndex()
+	private, done, err := w.Repo.PrivateIndexOf(ctx, tree)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
-		return "", err
-	}
 	if err := putEntries(ctx, private, entries); err != nil {
 		return "", err
 	}
@@ -361,14 +355,11 @@ func (w *Workspace) openWay(path string) {
 // moveNested moves an attempt's own repositories out of the tree: no tree can hold their files, and the next
 // requirement must not be blamed for them.
 func (w *Workspace) moveNested(ctx context.Context, base, id string, userFiles []string) error {
-	private, done, err := w.Repo.PrivateIndex()
+	private, done, err := w.Repo.PrivateIndexOf(ctx, base)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", base); err != nil {
-		return err
-	}
 	others, err := w.others(ctx, private, base, userFiles)
 	if err != nil {
 		return err

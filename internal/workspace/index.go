@@ -249,14 +249,11 @@ func (w *Workspace) openFile(path string) {
 // SetIndex makes the index hold exactly tree, with fresh file times and without any flag that was set in it. It is made
 // anew beside the old one.
 func (w *Workspace) SetIndex(ctx context.Context, tree string) error {
-	private, done, err := w.Repo.PrivateIndex()
+	private, done, err := w.Repo.PrivateIndexOf(ctx, tree)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if _, err := private.Output(ctx, "read-tree", tree); err != nil {
-		return err
-	}
 	if err := w.refresh(ctx, private, tree); err != nil {
 		return err
 	}
